@@ -74,6 +74,11 @@ def missing_package(error: ImportError, extra: str | None = None) -> MissingRequ
     return MissingRequirement(f"needs {name}: pip install 'veriscene[{extra}]'")
 
 
+def first_line(error: Exception) -> str:
+    """Returns the first line of an error's message, or its type: libraries' messages may have many lines."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def message(error: InputError | OSError) -> str:
     """The line shown to the user, also for a file that may not be touched or a full disk."""
     if isinstance(error, InputError):

@@ -28,6 +28,7 @@ except ImportError:  # Windows: folders are used without a lock
     fcntl = None  # type: ignore[assignment]
 
 MAX_FILE = 64 << 20  # bytes of a file that is read whole
+MAX_WEIGHT_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
 MAX_LINE = 1 << 20  # bytes; an NLVR line has about 1,000
 MAX_SKIP = 64  # lengths of MAX_LINE in which the end of a longer line is looked for: /dev/zero has none
 
@@ -169,6 +170,12 @@ def load_torch(path: Path, *, device: str = "cpu") -> Any:
             check_uncompressed(path)
         stream.seek(0)
         return torch.load(stream, map_location=device, weights_only=True)
+
+
+def check_size(path: Path) -> None:
+    """Raises InputError for a file that is too large to hold weights."""
+    if (size := path.stat().st_size) > MAX_WEIGHT_BYTES:
+        raise InputError(f"has {size:,} bytes", where=path, allowed=f"at most {MAX_WEIGHT_BYTES:,}")
 
 
 def check_uncompressed(path: Path) -> None:

@@ -160,7 +160,7 @@ def test_weights_must_be_finite_and_of_the_right_type(
         save_file({**whole, key: change(whole[key])}, path)
         with pytest.raises(InputError) as error:
             checkpoints.load(tmp_path / "c")
-        assert error.value.where == path and key in error.value.what and "\n" not in str(error.value)
+        assert error.value.where == str(path) and key in error.value.what and "\n" not in str(error.value)
 
 
 def test_weights_of_other_names_or_shapes_are_refused(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_the_training_command_of_a_card_has_exactly_its_settings(preset: str) ->
     options = ["--data", "CORPUS", *["--teacher", "PROGRAMS"] * by_programs, "--seed", "9"]
     assert words[:2] == ["veriscene", "train"] and words[3 : 3 + len(options)] == options
     changes = words[4 + len(options) :: 2]
-    assert taught or with_effect(changes, config.model, corpus_given=True) == changes  # others are refused by `train`
+    assert taught or with_effect(changes, config.model, taught=False) == changes  # others are refused by `train`
     again = load_preset(words[2], [*changes, "training.seed=9"])
     fitted = models.MODELS[config.model.name].is_fitted
     assert again.model == config.model and (fitted or again.training == config.training)

@@ -116,18 +116,18 @@ def test_counts_are_thresholded() -> None:
 def test_relate_finds_the_places_in_that_relation(
     vertical: int, horizontal: int, expected: set[tuple[int, int]]
 ) -> None:
-    related = Relate(size=2, grid=GRID).moved(mixture(vertical), mixture(horizontal), at((6, 4)))
+    related = Relate(size=2).moved(mixture(vertical), mixture(horizontal), at((6, 4)))
     assert cells_of(related) == expected and related.max() == 1
 
 
 def test_a_place_related_to_two_cells_belongs_no_more_than_fully() -> None:
-    related = Relate(size=2, grid=GRID).moved(mixture(BEFORE), mixture(EQUAL), at((6, 4), (8, 4)))
+    related = Relate(size=2).moved(mixture(BEFORE), mixture(EQUAL), at((6, 4), (8, 4)))
     assert related.max() == 1 and cells_of(related) == {(row, 4) for row in range(8)}
 
 
 def test_surroundings_count_the_objects_on_each_side() -> None:
     tower = at((2, 8), (4, 8), (6, 8), (8, 8))
-    around = Surroundings(grid=GRID)(tower).view(GRID, GRID, 4)
+    around = Surroundings()(tower).view(GRID, GRID, 4)
     assert around[2, 8].tolist() == [0, 3, 0, 0]  # above, below, left, right: the top block
     assert around[8, 8].tolist() == [3, 0, 0, 0]
     assert around[4, 6].tolist() == [0, 0, 0, 1]

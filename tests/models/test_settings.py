@@ -165,7 +165,7 @@ def test_a_setting_without_effect_is_an_error_that_names_it(preset: str) -> None
             check_changes([*EFFECTIVE[preset], change], model, corpus_given=True)
         assert error.value.where == f"--set {change.partition('=')[0]}"
     both = [*INEFFECTIVE[preset], *EFFECTIVE[preset]]
-    assert with_effect(both, model, corpus_given=True) == EFFECTIVE[preset]
+    assert with_effect(both, model, taught=False) == EFFECTIVE[preset]
 
 
 @pytest.mark.parametrize("change", ["data.statements=20", "data.level=simple", "data.corpus_seed=2"])

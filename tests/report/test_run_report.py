@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def make_run(folder: Path, corpus: Path, model: str = "biatt-pointer") -> Path:
     """A finished run on a corpus that is not synthetic."""
     checkpoint = fresh_checkpoint(model, EXAMPLES)
     checkpoints.save(folder / "best", checkpoint)
-    Record.new(Spec(checkpoint.config, corpus=corpus), Machine(), supervision="labels").write(folder)
+    replace(Record.new(Spec(checkpoint.config, corpus=corpus), Machine()), supervision="labels").write(folder)
     return folder
 
 

@@ -6,14 +6,16 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
+import veriscene
 from veriscene import __version__
 from veriscene.cli import judge, output
-from veriscene.cli.bench import add_bench
 from veriscene.cli.checks import checks
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
@@ -39,7 +41,24 @@ for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(world, name="world")
-add_bench(app)
+
+
+def bench() -> None:
+    """Measure speed against a plain PyTorch implementation, in the repository.
+
+    Example: veriscene bench train --json
+    """
+    raise InputError("`veriscene bench` needs the repository", allowed="clone it and run `pip install -e .` there")
+
+
+# The measurements are in the repository's benchmarks folder, which is no part of the package.
+BENCHMARKS = Path(veriscene.__file__).resolve().parents[2] / "benchmarks" / "commands.py"
+if (spec := spec_from_file_location("benchmarks", BENCHMARKS)) and spec.loader and BENCHMARKS.is_file():
+    found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    app.add_typer(found.bench, name="bench")
+else:
+    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
 
 @app.callback(invoke_without_command=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -204,22 +204,17 @@ def decode(
 
     if out is not None:
         check_absent(out)
-    lines = []
     with progress_bar("pictures") as progress:
-        records = (
-            decode_folder(picture, progress)
-            if picture.is_dir()
-            else iter([worlds.get().to_json_scene(decode_file(picture))])
-        )
-        for record in records:
-            line = json.dumps(record)
-            if out is None:
+        records: Iterable[object] = decode_folder(picture, progress)
+        if not picture.is_dir():
+            records = [worlds.get().to_json_scene(decode_file(picture))]
+        lines = map(json.dumps, records)
+        if out is None:
+            for line in lines:
                 print(line)
-            else:
-                lines.append(f"{line}\n")
-    if out is not None:
-        write_text(out, "".join(lines))
-        print(out)
+        else:
+            write_text(out, "".join(f"{line}\n" for line in lines))
+            print(out)
 
 
 @data.command("import")

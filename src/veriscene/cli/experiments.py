@@ -129,7 +129,6 @@ def tune(
 
     Example: veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log
     """
-    from veriscene.data.teacher.statements import check_files
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study
     from veriscene.models.settings import key_of
@@ -138,7 +137,6 @@ def tune(
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
     spec = Spec.of(preset, data=data, changes=fixed, programs=teacher or [])
-    check_files(spec.programs)
     search = Search.of(spec, space or [], fixed=set(map(key_of, fixed)))
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")

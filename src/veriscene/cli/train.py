@@ -53,7 +53,6 @@ def train(
 
     Example: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first
     """
-    from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several
     from veriscene.training.spec import SPEC, Record, Spec, fresh_folder
     from veriscene.training.train import train as train_spec
@@ -77,7 +76,6 @@ def train(
     all_changes = output.all_changes(changes, seed)
     all_changes += [] if train_share is None else [f"data.train_share={train_share}"]
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
-    check_files(spec.programs, spec.world)
     machine = output.make_machine()
     if shard is not None and seeds is not None and out is not None:
         _train_shard(spec, out, seeds, shard, machine)

@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 
 from veriscene import files, worlds
 from veriscene.english.reading import reading_of
-from veriscene.errors import InputError
+from veriscene.errors import InputError, first_line
 from veriscene.language.language import Language
 from veriscene.language.program import Program
 from veriscene.language.tokens import arity, compares_itself, program_of
@@ -92,8 +92,7 @@ class Reading:
 
 
 class ProgramReader:
-    """The words, the tokens and the language of a network that writes programs, and how it writes them: step by step,
-    unless `write` is another one."""
+    """The words, the tokens and the language of a network that writes programs, whatever runs the network."""
 
     threads = 1  # groups that are read at the same time
     group = 32  # statements that are read together; larger groups need more padding and overflow the caches
@@ -108,19 +107,6 @@ class ProgramReader:
         number = np.arange(len(tokens))
         self._is_style, self._is_end = (number >= 3) & (number < count), number == END
         self._is_program = number >= count
-
-    def begin(self, words: Array, ngrams: Array) -> Any:
-        """(batch, place), (batch, place, n-gram) -> what `step` needs to know of the statements."""
-        raise NotImplementedError
-
-    def step(self, token: Array, place: int, state: Any) -> tuple[Array, Any]:
-        """The tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of tokens), and
-        the state after it."""
-        raise NotImplementedError
-
-    def keep(self, state: Any, rows: Array) -> Any:
-        """Returns the state of some of the statements, (batch,) bool."""
-        raise NotImplementedError
 
     def save(self, path: Path) -> None:
         """Writes one file with all that is needed to load it again."""
@@ -155,27 +141,8 @@ class ProgramReader:
     def _write(
         self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
     ) -> None:
-        """Writes what is read to the given rows of the last three arrays."""
-        state = self.begin(words, ngrams)
-        token, missing = np.full(len(rows), START), np.ones(len(rows), int)  # expressions until the program is complete
-        for place in range(tokens.shape[1]):
-            scores, state = self.step(token, place, state)
-            allowed = np.where(missing[:, None] > 0, self._is_program if place else self._is_style, self._is_end)
-            token = np.where(allowed, scores, -np.inf).argmax(1)
-            tokens[rows, place] = token
-            if place == 0:
-                first[rows] = scores
-                missing = np.where(token == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
-            else:
-                least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
-                missing += self._arities[token] - 1
-            is_open = token != END
-            if place == 0:
-                is_open &= ~(is_brief & is_surely_dialect(scores))
-            if not is_open.any():
-                break
-            if not is_open.all():
-                rows, token, missing, state = rows[is_open], token[is_open], missing[is_open], self.keep(state, is_open)
+        """Writes what is read to the given rows of the last three arrays, by the rules that `write` tells."""
+        raise NotImplementedError
 
     def knows(self, word: str) -> bool:
         """Whether it was taught the word; signs and numbers count as known."""
@@ -269,5 +236,5 @@ def language_of(about: Mapping[str, Any], path: Path) -> Language:
 
 
 def invalid_reader(path: Path, error: Exception) -> InputError:
-    what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
-    return InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote")
+    allowed = "give a file that `veriscene train-reader` wrote"
+    return InputError(f"is no reader ({first_line(error)!r:.80})", where=path, allowed=allowed)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veriscene import worlds
-from veriscene.errors import InputError, located, missing_package
+from veriscene.errors import InputError, first_line, located, missing_package
 from veriscene.files import check_absent, json_objects, opened, read_lines, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example, of_record
@@ -121,7 +121,7 @@ def open_parquet(stream: BinaryIO, path: Path) -> Any:
     try:
         return pa.parquet.ParquetFile(stream, buffer_size=1 << 20)  # reads large groups piece by piece
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"not a Parquet file ({_first_line(error)})", where=path) from None
+        raise InputError(f"not a Parquet file ({first_line(error):.100})", where=path) from None
 
 
 def parquet_batches(table: Any, path: Path, size: int, **choice: Any) -> Iterator[Any]:
@@ -131,14 +131,10 @@ def parquet_batches(table: Any, path: Path, size: int, **choice: Any) -> Iterato
         try:
             batch = next(batches, None)
         except (pyarrow().ArrowException, OSError) as error:
-            raise InputError(f"damaged ({_first_line(error)})", where=path) from None
+            raise InputError(f"damaged ({first_line(error):.100})", where=path) from None
         if batch is None:
             return
         yield batch
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:100]
 
 
 def plain(value: Any) -> Any:

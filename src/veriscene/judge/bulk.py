@@ -14,7 +14,6 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +41,6 @@ PART = 8192  # rows of Parquet files in a part; of JSON lines as many KiB, since
 WINDOW, GPU_WINDOW, PICTURE_WINDOW = 1024, 8192, 64  # questions that are judged together; pictures take more memory
 NOTHING = {"questions": 0, "true": 0, "not_understood": 0, "malformed": 0}  # Counts of a part
 JOB = "job.json"  # in the folder of answers: what they are answers to
-POLL_SECONDS = 0.5
 RARE_COLLECTIONS = (300_000, 20, 50)  # thresholds of Python's garbage collector
 _SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 _TEXTS = ("statement", "sentence", "identifier")
@@ -157,11 +155,10 @@ class Bulk:
         counts = Counter(NOTHING)
         rows = self._counted(part, counts, progress)
         lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
-        content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
-        with _rare_collections():
-            path = self.out / f"part-{part.number:06}.{self.kind}"
+        path = self.out / f"part-{part.number:06}.{self.kind}"
         try:
-            files.write_bytes(path, content)
+            with _rare_collections():
+                files.write_bytes(path, parquet_of(rows, self._schema()) if self.kind == "parquet" else lines)
         except InputError:
             if not path.exists():  # else another command has judged this part meanwhile
                 raise
@@ -308,16 +305,9 @@ def judge_missing(bulk: Bulk, shard: tuple[int, int], *, workers: int, progress:
         with ExitStack() as stack:
             elsewhere = None if bulk.device == "cpu" else stack.enter_context(served(bulk.judge))
             processes = stack.enter_context(closing(Workers(_Missing(bulk, parts, elsewhere), workers)))
-            pool = stack.enter_context(ThreadPoolExecutor(1))
             processes.hint = "lower --workers"
-            made = pool.submit(processes.make, 0)
-            try:
-                while not wait([made], POLL_SECONDS).done:
-                    report(processes.made)
-            except BaseException:  # Ctrl-C: the pool waits for its thread, which ends when the processes do
-                processes.close()
-                raise
-            for each in made.result():
+            report(0)
+            for each in processes.make(0, report):
                 counts.update(each)
     report(len(parts))
     return {"parts": total, "judged_parts": len(parts), **counts, "seconds": round(time.monotonic() - began, 3)}

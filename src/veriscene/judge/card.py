@@ -76,7 +76,7 @@ def _boxes(world: World) -> str:
 def changes_with_effect(preset: str, config: Config, *, taught: bool) -> list[str]:
     """Returns what `--set` must say to train `config` with a preset on a given corpus."""
     changes = changes_between(models.load_preset(preset), config)
-    return with_effect(changes, config.model, corpus_given=True, taught=taught)
+    return with_effect(changes, config.model, taught=taught)
 
 
 def training_command(config: Config, supervision: str) -> str:

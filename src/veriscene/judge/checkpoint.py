@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -24,7 +24,7 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoded, Encoder, scattered
 from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.errors import InputError, located
+from veriscene.errors import InputError, first_line, located
 from veriscene.judge.folders import (
     CONFIG,
     METRICS,
@@ -33,13 +33,12 @@ from veriscene.judge.folders import (
     WEIGHTS,
     WORLD,
     find,
-    first_line,
     read_json,
     read_metrics,
 )
 from veriscene.judge.judge import FIELDS, MAPS, Array, NetworkJudge
-from veriscene.judge.sessions import MAX_BYTES
 from veriscene.models import Model
+from veriscene.models.base import check_values, read_weights
 from veriscene.models.captured import MIN_ROWS, Captured, Tensors, multiple, padded_count
 from veriscene.models.reader import Reader
 from veriscene.world.examples import Example
@@ -101,8 +100,9 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     metrics = read_metrics(folder)
     with located(folder / CONFIG):
         model = models.build(config.model, vocabulary=vocabulary, world=world)
-    weights = _load_weights(folder / WEIGHTS)
-    _check_weights(weights, model.state_dict(), folder / WEIGHTS)
+    weights = read_weights(folder / WEIGHTS)
+    with located(folder / WEIGHTS):
+        check_values(weights, model.state_dict())
     try:
         model.load_state_dict(weights)
     except RuntimeError:
@@ -131,28 +131,6 @@ def _load_vocabulary(path: Path) -> Vocabulary:
         raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
     with located(path):
         return Vocabulary(tuple(words))
-
-
-def _load_weights(path: Path) -> dict[str, Tensor]:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MAX_BYTES:,}")
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (PermissionError, FileNotFoundError):  # the file exists; safetensors reports both alike
-        raise InputError("cannot be read (Permission denied)", where=path) from None
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"damaged ({first_line(error)})", where=path, allowed="save or copy it again") from None
-
-
-def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
-    for name, tensor in weights.items():
-        own = expected.get(name, tensor).dtype  # load_state_dict reports unknown names
-        if tensor.dtype != own and (tensor.dtype, own) != (torch.float16, torch.float32):
-            given, wanted = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, own))
-            raise InputError(f"{name} is of type {given}", where=path, allowed=f"it must be {wanted}")
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
 
 
 def _write_json(path: Path, value: object) -> None:

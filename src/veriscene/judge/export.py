@@ -26,17 +26,17 @@ from veriscene.data.encoder import Encoded, Encoder, Input, Order
 from veriscene.data.eyes import BOX_EXTENT, WIDTH
 from veriscene.data.items import Items
 from veriscene.data.reader import START, split_words
-from veriscene.errors import InputError, missing_package
+from veriscene.errors import InputError, first_line, located, missing_package
 from veriscene.judge import ONNX, folders
 from veriscene.judge import READER as SAFETENSORS
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.folders import first_line
 from veriscene.judge.graphs import Replacements, Traceable, attach, describe, trace
 from veriscene.judge.judge import FIELDS
 from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, OnnxReader, graph_inputs, graphs_of
 from veriscene.judge.sessions import WEIGHTS_KEY, Graph, weights_header
 from veriscene.models import Model
+from veriscene.models.base import check_values
 from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.models.vision.eyes import Eyes
 from veriscene.output import Say, silent
@@ -168,8 +168,8 @@ class _Writing(Traceable):
         return scores, torch.stack([torch.stack(layer) for layer in now])
 
 
-def _random_words(words: Sequence[str], rng: random.Random, count: int = 40) -> Iterator[list[str]]:
-    for number in range(count):
+def _random_words(words: Sequence[str], rng: random.Random) -> Iterator[list[str]]:
+    for number in range(40):
         yield [rng.choice([*words, "qx" * rng.randint(1, 5)]) for _ in range(7 if number == 0 else rng.randint(1, 30))]
 
 
@@ -191,10 +191,8 @@ def _reported(name: str) -> Iterator[None]:
 def _check_exportable(model: Model, name: str) -> None:
     if Input.ITEMS not in model.inputs or not model.inputs <= {Input.ITEMS, Input.CHARACTERS}:
         raise InputError(f"{name} cannot be exported", allowed="only models that read items can")
-    weights: dict[str, Tensor] = model.state_dict()
-    for key, tensor in weights.items():
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
+    with located(f"{name} cannot be exported"):
+        check_values(model.state_dict(), {})
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401

@@ -17,7 +17,7 @@ from typing import Any
 from veriscene import files
 from veriscene.config import presets
 from veriscene.data.eyes import SHIPPED as EYES
-from veriscene.errors import InputError, missing_package
+from veriscene.errors import InputError, first_line, missing_package
 from veriscene.world.corpus import SUPERVISION
 
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
@@ -135,11 +135,6 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     """Returns what is recorded about the checkpoint in exactly this folder."""
     found = read_json(folder / METRICS) if (folder / METRICS).exists() else {}
     return found if isinstance(found, dict) else {}
-
-
-def first_line(error: Exception) -> str:
-    """Returns the first line of an error's message, or its type."""
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 # ---------------------------------------------------------------- what can be trained and loaded

@@ -14,7 +14,18 @@ from veriscene import files
 from veriscene.data.encoder import Encoded, Encoder, Input, ItemOrder, Order, scattered
 from veriscene.data.eyes import SHIPPED as SHIPPED_EYES
 from veriscene.data.eyes import PictureReader, Pixels
-from veriscene.data.reader import FILE_ERRORS, ProgramReader, invalid_reader, language_of, read_file
+from veriscene.data.reader import (
+    END,
+    FILE_ERRORS,
+    OUTSIDE,
+    SPECIAL_TOKENS,
+    START,
+    ProgramReader,
+    invalid_reader,
+    is_surely_dialect,
+    language_of,
+    read_file,
+)
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.files import parse_json
@@ -163,13 +174,40 @@ class OnnxReader(ProgramReader):
     def save(self, path: Path) -> None:
         files.write_bytes(path, self.path.read_bytes())
 
+    def _write(
+        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
+    ) -> None:
+        state = self.begin(words, ngrams)
+        token, missing = np.full(len(rows), START), np.ones(len(rows), int)  # expressions until the program is complete
+        for place in range(tokens.shape[1]):
+            scores, state = self.step(token, place, state)
+            allowed = np.where(missing[:, None] > 0, self._is_program if place else self._is_style, self._is_end)
+            token = np.where(allowed, scores, -np.inf).argmax(1)
+            tokens[rows, place] = token
+            if place == 0:
+                first[rows] = scores
+                missing = np.where(token == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
+            else:
+                least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
+                missing += self._arities[token] - 1
+            is_open = token != END
+            if place == 0:
+                is_open &= ~(is_brief & is_surely_dialect(scores))
+            if not is_open.any():
+                break
+            if not is_open.all():
+                rows, token, missing, state = rows[is_open], token[is_open], missing[is_open], self.keep(state, is_open)
+
     def begin(self, words: Array, ngrams: Array) -> State:
+        """(batch, place), (batch, place, n-gram) -> what `step` needs to know of the statements."""
         config = self.config
         statement, mask = self._encoder.run({"words": words, "ngrams": ngrams}, ("statement", "mask"))
         past = np.zeros((config.layers, 2, len(words), config.heads, 0, config.dim // config.heads), np.float32)
         return statement, mask, past
 
     def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
+        """The tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of tokens), and
+        the state after it."""
         statement, mask, past = state
         given = {"token": token[:, None], "place": np.array([place]), "statement": statement, "mask": mask}
         scores, now = self._decoder.run({**given, "past": past}, ("scores", "now"))
@@ -178,5 +216,6 @@ class OnnxReader(ProgramReader):
         return scores, (statement, mask, now)
 
     def keep(self, state: State, rows: Array) -> State:
+        """Returns the state of some of the statements, (batch,) bool."""
         statement, mask, past = state
         return statement[:, :, rows], mask[rows], past[:, :, rows]

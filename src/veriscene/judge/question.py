@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veriscene import worlds
-from veriscene.errors import InputError
+from veriscene.data.tables import plain
+from veriscene.errors import InputError, located
 from veriscene.world.examples import Example, check_statement
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
@@ -69,7 +70,7 @@ class Question:
             return cls(statement, picture=scene)
         if not isinstance(scene, Scene):
             _check_statement(statement)  # so that errors come in the order of the arguments
-            scene = world.parse(_without_arrays(scene))
+            scene = world.parse(plain(scene))
         return cls(statement, scene)
 
     @classmethod
@@ -169,16 +170,5 @@ def parse_image(value: object, world: World) -> Pixels:
 
 
 def _check_statement(statement: object) -> None:
-    try:
+    with located("statement"):
         check_statement(statement)
-    except InputError as error:
-        raise error.at("statement") from None
-
-
-def _without_arrays(value: Any) -> Any:
-    """Returns nested lists and mappings in which numpy's arrays and numbers are Python's."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_without_arrays(each) for each in value]
-    return {key: _without_arrays(each) for key, each in value.items()} if isinstance(value, dict) else value

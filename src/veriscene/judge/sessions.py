@@ -15,10 +15,8 @@ from typing import Any
 
 from veriscene import files
 from veriscene.data.reader import Array
-from veriscene.errors import InputError
-from veriscene.judge.folders import first_line
+from veriscene.errors import InputError, first_line
 
-MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
 MAX_HEADER = 100 << 20  # bytes; the format allows no more
 WEIGHTS_KEY = "weights"  # in a graph's metadata: the digest of its weights' header
 PACKAGE = Path(__file__).parents[1]
@@ -84,8 +82,7 @@ def _opened(model: Path | bytes, threads: int, weights: Path | None, *, is_own: 
     if isinstance(model, Path):
         if not model.is_file():
             raise InputError("no such file", where=model)
-        if model.stat().st_size > MAX_BYTES:
-            raise InputError(f"has {model.stat().st_size:,} bytes", where=model, allowed=f"at most {MAX_BYTES:,}")
+        files.check_size(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     # Spinning threads are a fifth faster on an idle machine and twice as slow on a busy one. OMP_WAIT_POLICY, which the

@@ -27,8 +27,9 @@ from veriscene.data import eyes as cells
 from veriscene.data.items import CORNER
 from veriscene.errors import InputError, located
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.models.base import read_weights
 from veriscene.models.layers.geometry import encode_positions
-from veriscene.models.vision.backbone import BACKBONES, Backbone, fill, read_weights, save_weights
+from veriscene.models.vision.backbone import BACKBONES, Backbone, fill, save_weights
 from veriscene.models.vision.eyes import Eyes, exact, loss
 from veriscene.output import clock
 from veriscene.training.distributed import interruptible

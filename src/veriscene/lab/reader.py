@@ -357,13 +357,12 @@ def _grown(
     """Returns a reader with the weights of another; words and tokens that are new to it get random vectors."""
     words, tokens = (list(dict.fromkeys([*old, *new])) for old, new in ((start.words, words), (start.tokens, tokens)))
     config = replace(start.network.config, words=len(words) + 2, tokens=len(tokens))
-    reader = Reader(ReaderNetwork(config), words, tokens, language)
-    weights = reader.network.state_dict()
+    network = ReaderNetwork(config)
+    weights = network.state_dict()
     with torch.no_grad():
         for name, weight in start.network.state_dict().items():
             weights[name][: len(weight)] = weight
-    reader.network.to(device)
-    return reader
+    return Reader(network.to(device), words, tokens, language)
 
 
 def _joined(blocks: Sequence[Sequence[Lesson]]) -> list[Lesson]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from veriscene import files, models, worlds
-from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError
 from veriscene.judge import load
 from veriscene.judge.evaluate import probabilities
@@ -50,7 +49,6 @@ def start(spec: Spec, folder: Path, count: int, *, machine: Machine, on_event: O
 
     A failure before anything was saved leaves no folder.
     """
-    check_files(spec.programs, spec.world)
     seeds = _first_seeds(spec, count)
     with machine.created(folder, fill=[SPEC], hint=new_folder_hint(folder)):
         record = Record.new(spec, machine, seeds=seeds)

@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from veriscene import files, models
 from veriscene.config import apply_change, flat, parse_change, train_command
-from veriscene.errors import InputError, located
+from veriscene.errors import InputError, first_line, located
 from veriscene.judge.card import changes_with_effect
 from veriscene.judge.folders import BEST
 from veriscene.models.settings import check_changes, key_of, with_effect
@@ -73,7 +73,7 @@ class Search:
         taught = base.is_taught or "teacher.statements" in map(key_of, lines)
         for line in lines or DEFAULT_SPACE:
             key = key_of(line)
-            is_idle = key not in flat(config) or not with_effect([line], config.model, corpus_given=True, taught=taught)
+            is_idle = key not in flat(config) or not with_effect([line], config.model, taught=taught)
             if not lines and (is_idle or key in fixed):
                 continue
             with located(f"--space {line}"):
@@ -135,7 +135,7 @@ def _distribution(line: str, base: Spec) -> Distribution:
     try:
         return (IntDistribution if isinstance(low, int) else FloatDistribution)(low, high, log=bool(rest))
     except ValueError as error:  # for example, the lower end is above the upper one
-        raise InputError(str(error).partition("\n")[0]) from None
+        raise InputError(first_line(error)) from None
 
 
 def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict[str, Any]:
@@ -180,8 +180,8 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
         )
         trials = len(study.trials)
     except (SQLAlchemyError, RuntimeError) as error:
-        what = str(error).partition("\n")[0]
-        raise InputError(f"damaged ({what})", where=folder / STUDY, allowed="start again in another --out") from None
+        what, allowed = f"damaged ({first_line(error)})", "start again in another --out"
+        raise InputError(what, where=folder / STUDY, allowed=allowed) from None
     now = json.loads(json.dumps(search.to_json()))
     before = study.user_attrs.get(SEARCH, now)
     for key in sorted(before.keys() | now.keys()):

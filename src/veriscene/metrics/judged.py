@@ -195,14 +195,14 @@ class Bin:
     interval: tuple[float, float]  # 95 %, of the accuracy, clustered by statement
 
 
-def reliability(judged: Sequence[Judged], *, bins: int = BINS) -> list[Bin]:
-    """Groups verdicts by confidence in `bins` parts of equal width from 0.5 to 1; empty ones are left out.
+def reliability(judged: Sequence[Judged]) -> list[Bin]:
+    """Groups verdicts by confidence in BINS parts of equal width from 0.5 to 1; empty ones are left out.
 
     Every example needs a label.
     """
     confidence = np.array([each.confidence for each in judged])
     right = np.array([each.is_right is True for each in judged], dtype=float)
-    numbers = np.minimum(((confidence - 0.5) * 2 * bins).astype(int), bins - 1)  # a confidence of 1 is in the last one
+    numbers = np.minimum(((confidence - 0.5) * 2 * BINS).astype(int), BINS - 1)  # a confidence of 1 is in the last one
     found = []
     for number in np.unique(numbers).tolist():
         members = np.flatnonzero(numbers == number)

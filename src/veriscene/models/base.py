@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from veriscene import files
 from veriscene.config import ModelConfig, choice, number, share, size
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
 from veriscene.data.encoder import Order as Order
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.errors import InputError
+from veriscene.errors import InputError, first_line
 from veriscene.models.layers.geometry import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
 from veriscene.output import Output
@@ -103,6 +106,29 @@ def check_weights(count: int, *, what: str, allowed: str) -> None:
         raise InputError(
             f"{what} would have {count:,} weights, and at most {MAX_WEIGHTS:,} are allowed", allowed=allowed
         )
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Reads the tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
+    with files.opened(path):  # for its error messages: safetensors calls a file that may not be read missing
+        files.check_size(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"damaged ({first_line(error)})", where=path, allowed="save or copy it again") from None
+
+
+def check_values(weights: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+    """Raises InputError unless all values are finite and have the types of the module's own tensors, or half precision
+    for single."""
+    for name, tensor in weights.items():
+        wanted = own.get(name, tensor).dtype  # load_state_dict reports unknown names
+        if tensor.dtype != wanted and (tensor.dtype, wanted) != (torch.float16, torch.float32):
+            given, allowed = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, wanted))
+            raise InputError(f"{name} is of type {given}", allowed=f"it must be {allowed}")
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise InputError(f"{name} holds values that are not finite (NaN or infinity)")
 
 
 def resize_on_load(module: nn.Module) -> None:

@@ -26,14 +26,14 @@ from veriscene.world.schema import World
 MOST_COUNTED = 5  # larger counts are told apart only by the linear term
 
 
-def displacements(grid: int) -> Tensor:
+def displacements() -> Tensor:
     """(7, source, target): whether a target stands in each of seven relations to a source, along one axis.
 
     With d = target - source: before (d < 0), just before (-3 to -1), equal, near (-1 to 1), just after, after, any.
     The centres of two neighbouring blocks of a tower are two cells apart.
     """
-    d = torch.arange(grid)[None, :] - torch.arange(grid)[:, None]
-    relations = [d < 0, (d < 0) & (d >= -3), d == 0, d.abs() <= 1, (d > 0) & (d <= 3), d > 0, d.abs() < grid]
+    d = torch.arange(GRID)[None, :] - torch.arange(GRID)[:, None]
+    relations = [d < 0, (d < 0) & (d >= -3), d == 0, d.abs() <= 1, (d > 0) & (d <= 3), d > 0, d.abs() < GRID]
     return torch.stack(relations).float()
 
 
@@ -43,10 +43,9 @@ class Relate(nn.Module):
 
     kernels: Tensor
 
-    def __init__(self, *, size: int, grid: int) -> None:
+    def __init__(self, *, size: int) -> None:
         super().__init__()
-        self.grid = grid
-        self.register_buffer("kernels", displacements(grid), persistent=False)
+        self.register_buffer("kernels", displacements(), persistent=False)
         self.choose = nn.Linear(size, 2 * len(self.kernels))
 
     def forward(self, words: Tensor, maps: Tensor) -> Tensor:
@@ -58,7 +57,7 @@ class Relate(nn.Module):
         """With the given mixtures (batch, 7)."""
         by_rows = torch.einsum("bk,kst->bst", vertical, self.kernels)
         by_columns = torch.einsum("bk,kst->bst", horizontal, self.kernels)
-        grids = maps.reshape(len(maps), -1, self.grid, self.grid)
+        grids = maps.reshape(len(maps), -1, GRID, GRID)
         related: Tensor = by_rows.transpose(1, 2)[:, None] @ grids @ by_columns[:, None]
         return related.clamp(max=1).reshape(maps.shape)
 
@@ -71,15 +70,14 @@ class Surroundings(nn.Module):
 
     kernels: Tensor
 
-    def __init__(self, *, grid: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.grid = grid
-        self.register_buffer("kernels", displacements(grid), persistent=False)
+        self.register_buffer("kernels", displacements(), persistent=False)
 
     def forward(self, presence: Tensor) -> Tensor:
         """(…, cell) -> (…, cell, 4)."""
         before, _, _, near, _, after, _ = self.kernels.unbind()
-        grids = presence.reshape(*presence.shape[:-1], self.grid, self.grid)
+        grids = presence.reshape(*presence.shape[:-1], GRID, GRID)
         near_columns, near_rows = grids @ near, near.T @ grids
         counts = [after.T @ near_columns, before.T @ near_columns, near_rows @ after, near_rows @ before]
         return torch.stack(counts, dim=-1).flatten(-3, -2)
@@ -144,7 +142,7 @@ class NMN(FeatureMapModel):
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
         self.embed_cells = nn.Linear(self.channels, config.cell)
         self.correct = nn.Linear(config.cell, 1)
-        self.surroundings = Surroundings(grid=GRID)
+        self.surroundings = Surroundings()
         self.describe = mlp(config.cell + 4 + 2, config.cell)
         queries = config.heads * (config.cell + 1)  # each with a bias
         self.queries = nn.Embedding(len(vocabulary), queries, padding_idx=PADDING)
@@ -152,7 +150,7 @@ class NMN(FeatureMapModel):
         if config.words == "states":
             width, self.lang_lstm = 2 * config.hidden, BiLSTM(config.embedding, config.hidden, config.dropout)
             self.queries_in_context = nn.Linear(width, queries)
-        self.relate = Relate(size=width, grid=GRID)
+        self.relate = Relate(size=width)
         self.count = mlp(COUNTED * config.heads * (MOST_COUNTED + 1) + width, config.verdict)
         self.decide = mlp((3 if config.pooling == "joint" else 1) * config.verdict + 2 * width, 1)
         if config.pooling == "chosen":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,8 @@ from veriscene.models.captured import MIN_ROWS, Captured, Tensors, multiple, pad
 from veriscene.world.world_file import to_tree
 
 KeyValue = tuple[Tensor, Tensor]  # (batch, head, place, dim / heads) each
-# What each layer attends to, which words are padding, and the keys and values of the tokens so far.
-State = tuple[Sequence[KeyValue], Tensor, Sequence[KeyValue | None]]
+# What begins, and what writes the tokens at the places of each part.
+Writing = tuple[Callable[..., Tensors], Mapping[range, Callable[..., Tensors]]]
 GPU_GROUP = 2048  # statements that a GPU reads together
 PLACES, WORDS = 8, 8  # a graph writes so many tokens; statements are padded to a multiple of so many words
 
@@ -193,16 +193,28 @@ class ReaderNetwork(nn.Module):
 
 
 class Reader(ProgramReader):
-    """A reader whose network runs in torch, on any device."""
+    """A reader whose network runs in torch, on any device.
+
+    It writes a few tokens at a time; between these parts, statements whose programs are complete are left out. On a
+    GPU parts are longer, so that the CPU is seldom waited for, and can be captured as graphs.
+    """
 
     def __init__(self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:
         """`words`: without padding and the unknown word, which come first."""
         super().__init__(network.config, words, tokens, language)
         self.network = network
-        if self.device.type != "cpu":
-            self.group = GPU_GROUP
         self.is_compact = False  # how it was stored
-        self.captured: CapturedWriting | None = None
+        is_on_gpu, device, last = self.device.type != "cpu", self.device, network.config.max_tokens - 1
+        if is_on_gpu:
+            self.group = GPU_GROUP
+        self._places = torch.arange(network.config.max_tokens, device=device)
+        self._arity, self._begins, self._ends = (
+            torch.from_numpy(each).to(device) for each in (self._arities, self._is_program, self._is_end)
+        )
+        step = PLACES if is_on_gpu else 1
+        parts = [range(start, min(start + step, last)) for start in range(1, last, step)]
+        self._plain: Writing = self._begin, {part: partial(self._go_on, part) for part in parts}
+        self._captured: Writing | None = None
 
     @property
     def device(self) -> torch.device:
@@ -213,41 +225,72 @@ class Reader(ProgramReader):
         words, ngrams = (torch.from_numpy(each).to(self.device) for each in self.numbered(statements))
         return words, ngrams
 
-    @torch.inference_mode()
-    def begin(self, words: Array, ngrams: Array) -> State:
-        if self.network.training:
-            self.network.eval()
-        given = (torch.from_numpy(each).to(self.device).long() for each in (words, ngrams))
-        statement, mask = self.network.encode(*given)
-        return statement, mask, [None] * len(statement)
-
-    @torch.inference_mode()
-    def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
-        statement, mask, past = state
-        given = torch.from_numpy(token).to(self.device)[:, None]
-        scores, now = self.network.step(given, torch.tensor([place], device=self.device), statement, mask, past)
-        return scores.cpu().numpy(), (statement, mask, now)
-
-    @torch.inference_mode()
-    def keep(self, state: State, rows: Array) -> State:
-        statement, mask, past = state
-        kept = torch.from_numpy(rows).to(self.device)
-        before = [None if each is None else (each[0][kept], each[1][kept]) for each in past]
-        return [(key[kept], value[kept]) for key, value in statement], mask[kept], before
-
     def capture(self) -> None:
         """Lets a GPU write the programs of many statements with CUDA graphs, which needs weights that stay where they
         are."""
-        if self.device.type == "cuda":
-            self.captured = CapturedWriting(self)
+        begin, parts = self._plain
+        self._captured = Captured(begin, self.device), {p: Captured(run, self.device) for p, run in parts.items()}
 
+    @torch.inference_mode()
     def _write(
         self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
     ) -> None:
-        if self.captured is None or len(rows) < MIN_ROWS:
-            super()._write(rows, words, ngrams, is_brief, tokens, least, first)
-        else:
-            self.captured(rows, words, ngrams, is_brief, tokens, least, first)
+        if self.network.training:
+            self.network.eval()
+        captured = self._captured if len(rows) >= MIN_ROWS else None
+        begin, parts = captured or self._plain
+        every = np.arange(len(rows))
+        if captured:  # in few shapes: some statements are repeated, and all are padded
+            every = np.resize(every, padded_count(len(rows)))
+            longest = min(multiple(words.shape[1], WORDS), self.config.max_words)
+            words = np.pad(words, ((0, 0), (0, longest - words.shape[1])))
+            ngrams = np.pad(ngrams, ((0, 0), (0, longest - ngrams.shape[1]), (0, 0)))
+        scores, *state = begin(torch.from_numpy(words[every]), torch.from_numpy(ngrams[every]))
+        found = scores[: len(rows)].cpu().numpy()
+        style = np.where(self._is_style, found, -np.inf).argmax(1)
+        first[rows], tokens[rows, 0] = found, style
+        missing = np.where(style == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
+        missing[is_brief & is_surely_dialect(found)] = -1
+        token, lacking = (torch.from_numpy(each[every]).to(self.device) for each in (style, missing))
+        state = [token, lacking, torch.ones(len(every), device=self.device), *state]
+        for part, go_on in parts.items():
+            is_open = np.flatnonzero(missing >= 0)
+            if not len(is_open):
+                break
+            if (count := padded_count(len(is_open)) if captured else len(is_open)) < len(state[0]):
+                kept = torch.from_numpy(np.resize(is_open, count)).to(self.device)
+                state, rows = [tensor[kept] for tensor in state], rows[is_open]
+            written, *state = go_on(*state)
+            tokens[rows, part.start : part.stop], missing, least[rows] = (
+                tensor[: len(rows)].cpu().numpy() for tensor in (written, state[1], state[2])
+            )
+
+    def _begin(self, words: Tensor, ngrams: Tensor) -> Tensors:
+        """(batch, place), (batch, place, n-gram) -> the log probabilities of the first token, and what `_go_on` needs:
+        the mask, then keys and values of the statement and of the tokens so far, layer by layer."""
+        statement, mask = self.network.encode(words.to(self.device).long(), ngrams.to(self.device).long())
+        start = torch.full((len(words), 1), START, device=self.device)
+        scores, past = self.network.step(start, self._places[:1], statement, mask, [None] * len(statement))
+        return (scores, mask, *_flat(statement), *_flat(past))
+
+    def _go_on(
+        self, part: range, token: Tensor, missing: Tensor, least: Tensor, mask: Tensor, *keys_values: Tensor
+    ) -> Tensors:
+        """The last tokens (batch,); how many expressions their programs lack, -1 after the end; the least probability
+        of a token so far -> the tokens at the places of `part` (batch, place), and the arguments for the next part."""
+        pairs = list(zip(keys_values[::2], keys_values[1::2], strict=True))
+        statement, past = pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]
+        written = []
+        for place in part:
+            scores, past = self.network.step(token[:, None], self._places[place : place + 1], statement, mask, past)
+            is_open = missing >= 0
+            allowed = torch.where((missing > 0)[:, None], self._begins, self._ends)
+            best, chosen = scores.masked_fill(~allowed, -torch.inf).max(1)
+            token = chosen.masked_fill(~is_open, PAD)
+            least = torch.minimum(least, best.exp()).where(is_open, least)
+            missing = (missing + self._arity[token] - 1).masked_fill(~is_open | (token == END), -1)
+            written.append(token)
+        return (torch.stack(written, 1), token, missing, least, mask, *_flat(statement), *_flat(past))
 
     # ------------------------------------------------------------ files
 
@@ -286,81 +329,6 @@ class Reader(ProgramReader):
             return reader
         except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
-
-
-class CapturedWriting:
-    """Writes the same tokens as `ProgramReader._write`, which says what the rules are, without the CPU in between.
-
-    Graphs write PLACES tokens each. Between them, statements whose programs are complete are left out.
-    """
-
-    def __init__(self, reader: Reader) -> None:
-        network, device, last = reader.network, reader.device, reader.config.max_tokens - 1
-        self.network, self.max_words = network, reader.config.max_words
-        self.places = torch.arange(reader.config.max_tokens, device=device)
-        self.arities = torch.from_numpy(reader._arities).to(device)
-        self.is_style = reader._is_style
-        self.is_program = torch.from_numpy(reader._is_program).to(device)
-        self.is_end = torch.from_numpy(reader._is_end).to(device)
-        self.begin = Captured(self._begin, device)
-        parts = [range(start, min(start + PLACES, last)) for start in range(1, last, PLACES)]
-        self.parts = {part: Captured(partial(self._go_on, part), device) for part in parts}
-
-    @torch.inference_mode()
-    def __call__(
-        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
-    ) -> None:
-        every = np.resize(np.arange(len(rows)), padded_count(len(rows)))  # some are repeated
-        longest = min(multiple(words.shape[1], WORDS), self.max_words)
-        words = np.pad(words, ((0, 0), (0, longest - words.shape[1])))[every]
-        ngrams = np.pad(ngrams, ((0, 0), (0, longest - ngrams.shape[1]), (0, 0)))[every]
-        scores, *state = self.begin(torch.from_numpy(words), torch.from_numpy(ngrams))
-        found = scores[: len(rows)].cpu().numpy()
-        style = np.where(self.is_style, found, -np.inf).argmax(1)
-        first[rows], tokens[rows, 0] = found, style
-        missing = np.where(style == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
-        missing[is_brief & is_surely_dialect(found)] = -1
-        device = scores.device
-        token, lacking = (torch.from_numpy(each[every]).to(device) for each in (style, missing))
-        state = [token, lacking, torch.ones(len(every), device=device), *state]
-        for part, go_on in self.parts.items():
-            is_open = np.flatnonzero(missing >= 0)
-            if not len(is_open):
-                break
-            if (count := padded_count(len(is_open))) < len(state[0]):
-                kept = torch.from_numpy(np.resize(is_open, count)).to(device)
-                state, rows = [tensor[kept] for tensor in state], rows[is_open]
-            written, *state = go_on(*state)
-            tokens[rows, part.start : part.stop], missing, least[rows] = (
-                tensor[: len(rows)].cpu().numpy() for tensor in (written, state[1], state[2])
-            )
-
-    def _begin(self, words: Tensor, ngrams: Tensor) -> Tensors:
-        """(batch, place), (batch, place, n-gram) -> the log probabilities of the first token, and what `_go_on` needs:
-        the mask, then keys and values of the statement and of the tokens so far, layer by layer."""
-        statement, mask = self.network.encode(words.long(), ngrams.long())
-        start = torch.full_like(words[:, :1], START, dtype=torch.int64)
-        scores, past = self.network.step(start, self.places[:1], statement, mask, [None] * len(statement))
-        return (scores, mask, *_flat(statement), *_flat(past))
-
-    def _go_on(
-        self, part: range, token: Tensor, missing: Tensor, least: Tensor, mask: Tensor, *keys_values: Tensor
-    ) -> Tensors:
-        """The last tokens (batch,); how many expressions their programs lack, -1 after the end; the least probability
-        of a token so far -> the tokens at the places of `part` (batch, place), and the arguments for the next part."""
-        pairs = list(zip(keys_values[::2], keys_values[1::2], strict=True))
-        statement, past = pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]
-        written = []
-        for place in part:
-            scores, past = self.network.step(token[:, None], self.places[place : place + 1], statement, mask, past)
-            is_open = missing >= 0
-            allowed = torch.where((missing > 0)[:, None], self.is_program, self.is_end)
-            best, chosen = scores.masked_fill(~allowed, -torch.inf).max(1)
-            token = chosen.masked_fill(~is_open, PAD)
-            least = torch.minimum(least, best.exp()).where(is_open, least)
-            missing = (missing + self.arities[token] - 1).masked_fill(~is_open | (token == END), -1)
-            written.append(token)
-        return (torch.stack(written, 1), token, missing, least, mask, *_flat(statement), *_flat(past))
 
 
 def _flat(pairs: Sequence[KeyValue]) -> Tensors:

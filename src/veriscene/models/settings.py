@@ -60,10 +60,9 @@ def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, t
             raise InputError(f"{key} has no effect {why}", where=f"--set {key}", allowed=allowed)
 
 
-def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
-    """Returns those of the `section.key=value` changes that have an effect."""
-    given = {"corpus_given": corpus_given, "taught": taught}
-    return [change for change in changes if without_effect(model, key_of(change), **given) is None]
+def with_effect(changes: Iterable[str], model: ModelConfig, *, taught: bool) -> list[str]:
+    """Returns those of the `section.key=value` changes that have an effect on a given corpus."""
+    return [each for each in changes if without_effect(model, key_of(each), corpus_given=True, taught=taught) is None]
 
 
 def key_of(change: str) -> str:

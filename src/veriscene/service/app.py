@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from veriscene import __version__
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import parse_json
 from veriscene.judge.judge import Judge
 from veriscene.service.batching import Busy, Limits
@@ -180,12 +180,11 @@ async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Any]) -> An
 
 
 def _parse(body: bytes) -> object:
-    try:
-        return parse_json(body.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 at byte {error.start}", where="body", allowed="send JSON in UTF-8") from None
-    except InputError as error:
-        raise error.at("body") from None
+    with located("body"):
+        try:
+            return parse_json(body.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"not UTF-8 at byte {error.start}", allowed="send JSON in UTF-8") from None
 
 
 def _add_errors(app: FastAPI) -> None:

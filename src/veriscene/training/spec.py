@@ -17,6 +17,7 @@ from typing import Any
 
 from veriscene import __version__, files, models, worlds
 from veriscene.config import Changes, Config
+from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError
 from veriscene.judge.folders import BEST
 from veriscene.models.settings import check_changes
@@ -53,7 +54,8 @@ class Spec:
         initial: str | Path | None = None,
         world: str | Path | World | None = None,
     ) -> Spec:
-        """Reads a preset, or a TOML file, with changes; raises InputError for a change that would be ignored.
+        """Reads a preset, or a TOML file, with changes; raises InputError for a change that would be ignored, and for
+        programs that a teacher could not read.
 
         Paths are made absolute, so that a run can be resumed from anywhere; names of models stay names.
         """
@@ -65,11 +67,13 @@ class Spec:
         if data is not None and Path(data, worlds.FILE).is_file() and worlds.of_corpus(data) != chosen:
             what = f"describes another world than {world if isinstance(world, str | Path) else chosen.name}"
             raise InputError(what, where=Path(data, worlds.FILE), allowed="leave --world out, or --data")
+        paths = tuple(Path(path).resolve() for path in programs)
+        check_files(paths, chosen)
         return cls(
             config=config,
             world=chosen,
             corpus=None if data is None else Path(data).resolve(),
-            programs=tuple(Path(path).resolve() for path in programs),
+            programs=paths,
             initial=str(Path(initial).resolve() if Path(initial).is_dir() else initial) if initial else None,
             preset=str(preset),
         )
@@ -130,13 +134,13 @@ class Record:
     veriscene: str
 
     @classmethod
-    def new(cls, spec: Spec, machine: Machine, *, supervision: str = "", seeds: Sequence[int] = ()) -> Record:
+    def new(cls, spec: Spec, machine: Machine, *, seeds: Sequence[int] = ()) -> Record:
         """Records what starts now."""
         return cls(
             spec=spec,
             digest=spec.digest(),
             seeds=tuple(seeds),
-            supervision=supervision,
+            supervision="",
             command=shlex.join(["veriscene", *sys.argv[1:]]),
             commit=commit(),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),

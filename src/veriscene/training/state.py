@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from veriscene import files
 from veriscene.config import TrainingConfig, flag, number, read
-from veriscene.errors import InputError
+from veriscene.errors import InputError, first_line
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.training.distributed import Machine
@@ -105,8 +105,7 @@ class TrainingState:
             if self.captured and mine["cuda"] is not None:
                 torch.cuda.set_rng_state(mine["cuda"], self.machine.device)
         except (InputError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
-            what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
-            raise InputError(f"{what}; it cannot be resumed", where=path) from None
+            raise InputError(f"damaged ({first_line(error)}); it cannot be resumed", where=path) from None
         self.position = position
 
 

@@ -137,14 +137,12 @@ def arrange(world: World, boxes: int) -> Arrangement:
     return Arrangement(tuple(corners), x + width, y + height)
 
 
-def svg(
-    world: World, scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0, title: str = ""
-) -> str:
+def svg(world: World, scene: Scene, order: Sequence[Sequence[int]] | None = None, *, title: str = "") -> str:
     """Returns an SVG element. `order` (per box, item indices in reading order) adds arrows from item to item."""
     (width, height), place = world.canvas, arrange(world, len(scene.boxes))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {place.width} {place.height}"'
-        f' width="{place.width * scale:g}" height="{place.height * scale:g}" role="img"'
+        f' width="{place.width}" height="{place.height}" role="img"'
         f' aria-label="{escape(title or "scene")}">',
         f'<rect width="{place.width}" height="{place.height}" fill="{BACKGROUND}"/>',
     ]
@@ -241,19 +239,19 @@ def _points(corners: Iterable[Point]) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in corners)
 
 
-def contact_sheet(world: World, scenes: Sequence[Scene], *, columns: int = 2, scale: float = 2.0) -> str:
-    """Returns one SVG picture of several scenes, row by row."""
+def contact_sheet(world: World, scenes: Sequence[Scene]) -> str:
+    """Returns one SVG picture of several scenes, two in a row, at twice their size."""
     places = [arrange(world, len(scene.boxes)) for scene in scenes]
     gap = max(4, min(world.canvas) // 5)
     width = max(place.width for place in places) + gap
     drawn, y = [], gap
-    for start in range(0, len(scenes), columns):
-        row = list(zip(scenes, places, strict=True))[start : start + columns]
+    for start in range(0, len(scenes), 2):
+        row = list(zip(scenes, places, strict=True))[start : start + 2]
         for column, (scene, _) in enumerate(row):
             drawn.append(f'<g transform="translate({gap + column * width} {y})">{svg(world, scene)}</g>')
         y += max(place.height for _, place in row) + gap
-    whole = gap + columns * width
+    whole = gap + 2 * width
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {y}" width="{whole * scale:g}"'
-        f' height="{y * scale:g}"><rect width="{whole}" height="{y}" fill="white"/>{"".join(drawn)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {y}" width="{2 * whole}"'
+        f' height="{2 * y}"><rect width="{whole}" height="{y}" fill="white"/>{"".join(drawn)}</svg>\n'
     )

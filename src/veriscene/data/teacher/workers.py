@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -50,8 +51,9 @@ class Workers(Generic[Block]):
         self._informed: set[int] = set()  # processes that have the maker
         self.made = 0  # blocks of the epoch that is being made
 
-    def make(self, epoch: int) -> list[Block]:
-        """Makes all blocks of an epoch, in order; raises InputError if a process failed."""
+    def make(self, epoch: int, on_block: Callable[[int], None] = lambda made: None) -> list[Block]:
+        """Makes all blocks of an epoch, in order; raises InputError if a process failed. `on_block` is told how many
+        are made."""
         processes = self._start()
         introduction = pickle.dumps(self.maker, protocol=5) if len(self._informed) < len(processes) else b""
         answers: dict[int, Block] = {}
@@ -76,7 +78,9 @@ class Workers(Generic[Block]):
                     errors.append(answer)
                     return
                 answers[block] = answer
-                self.made = len(answers)
+                with self._lock:
+                    self.made = len(answers)
+                    on_block(self.made)
 
         threads = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(processes)]
         for thread in threads:

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, max_pool2d
 
 from veriscene import files
 from veriscene.errors import InputError, MissingRequirement
+from veriscene.models.base import check_values, read_weights
 
 GRID = 10  # rows and columns of a feature map: a cell stands for 10 x 10 of a sub-image's 100 x 100 pixels
 HALF_RANGE = 127.5  # of pixels
@@ -284,7 +284,6 @@ PRETRAINED |= {
 SAME_WEIGHTS = {f"resnet50-imagenet-{variant}": "resnet50-imagenet" for variant in ("299", "16", "stage4")}
 LEFT_OUT = {"resnet50-imagenet-stage4": "stages.3."}  # the tensors of the file that a variant does not have
 PRETRAINED |= {name: PRETRAINED[other] for name, other in SAME_WEIGHTS.items()}
-MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has 178 MB
 LARGEST_HALF = torch.finfo(torch.float16).max
 
 
@@ -323,19 +322,6 @@ def save_weights(backbone: nn.Module, path: Path, *, metadata: Mapping[str, str]
     files.write_bytes(path, save(tensors, metadata={"format": "pt", **metadata}))
 
 
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Reads the tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
-    with files.opened(path):  # for its error messages: safetensors calls a file that may not be read missing
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MOST_BYTES:,}")
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"damaged ({reason})", where=path) from None
-
-
 def fill(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Copies weights into a module; InputError unless they are exactly its own: names, shapes, types, all finite.
 
@@ -350,10 +336,7 @@ def fill(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     for name, tensor in weights.items():
         if tensor.shape != own[name].shape:
             raise InputError(f"does not fit: {name} has shape {_shape(tensor)} instead of {_shape(own[name])}")
-        if tensor.dtype != own[name].dtype and (own[name].dtype, tensor.dtype) != (torch.float32, torch.float16):
-            raise InputError(f"does not fit: {name} is of type {str(tensor.dtype).removeprefix('torch.')}")
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise InputError(f"{name} holds values that are not finite (NaN or infinity)")
+    check_values(weights, own)
     network.load_state_dict(weights, strict=False)
 
 

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from veriscene import files
-from veriscene.errors import InputError, located
+from veriscene.errors import InputError, first_line, located
+from veriscene.models.base import read_weights
 from veriscene.models.vision.backbone import (
     BACKBONES,
     Backbone,
@@ -26,7 +27,6 @@ from veriscene.models.vision.backbone import (
     ResNetV1,
     ResNetV2,
     fill,
-    read_weights,
     save_weights,
     weights_path,
 )
@@ -100,8 +100,7 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
     try:
         weights = files.load_torch(path)
     except Exception as error:  # unpickling has no common class of errors
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
+        raise InputError(f"damaged, or not weights alone ({first_line(error):.80})", where=path) from None
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise InputError("holds something else than tensors by name", where=path)
     return dict(weights)
@@ -125,8 +124,7 @@ def read_npz(path: Path) -> dict[str, Tensor]:
         except InputError:
             raise
         except Exception as error:  # damaged archives and headers have no common class of errors
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"damaged, or not a .npz file ({reason:.80})", where=path) from None
+            raise InputError(f"damaged, or not a .npz file ({first_line(error):.80})", where=path) from None
     return {
         name: torch.from_numpy(array)
         for name, array in found.items()

@@ -29,7 +29,8 @@ from veriscene.data.eyes import (
     Pixels,
 )
 from veriscene.errors import InputError, located
-from veriscene.models.vision.backbone import fill, read_weights, save_weights
+from veriscene.models.base import read_weights
+from veriscene.models.vision.backbone import fill, save_weights
 
 PRESENCE_WEIGHT = 10.0  # the other terms of the loss are means over items, of which a box has about 4 in 100 cells
 STRIP = 128  # the grey between boxes

@@ -11,9 +11,7 @@ import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,8 +42,6 @@ FORMAT = 1  # to be raised when the same network, weights and sub-images give ot
 CHUNK = 256  # maps: 105 MB of a ResNet's
 CPU_BATCH = 16  # at 320 x 320 pixels, 256 images take gigabytes
 LARGEST_HALF = torch.finfo(torch.float16).max
-THREADS = 4  # that read or write; each holds one chunk in main memory
-DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True)
@@ -271,7 +267,7 @@ def _check_memory(device: torch.device, needed: int) -> None:
 
 # ---------------------------------------------------------------- the file of maps
 
-# It holds the maps, then the SHA-256 digest of each chunk of them. Its name determines its content.
+# It holds the maps, then their SHA-256 digest. Its name determines its content.
 
 
 def _read_or_write(path: Path, maps: Tensor, computed: Iterable[Tensor], progress: Progress) -> None:
@@ -286,24 +282,17 @@ def _read_or_write(path: Path, maps: Tensor, computed: Iterable[Tensor], progres
         raise InputError(f"cannot be created ({error.strerror})", where=path.parent) from None
 
     def compute(partial: Path) -> None:
-        free = shutil.disk_usage(path.parent).free
+        free, digest = shutil.disk_usage(path.parent).free, hashlib.sha256()
         if maps.nbytes > free:
             what = f"the features need {maps.nbytes / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
             raise InputError(what, where=path.parent, allowed="set VERISCENE_CACHE to a folder on a larger disk")
-
-        def write(chunk: Tensor, number: int) -> bytes:
-            content = chunk.cpu().numpy().data
-            with partial.open("r+b") as file:
-                file.seek(number * maps[:CHUNK].nbytes)
-                file.write(content)
-            return hashlib.sha256(content).digest()
-
         try:
-            partial.touch()
-            with ThreadPoolExecutor(THREADS) as pool:
-                digests = b"".join(pool.map(write, computed, count()))
-            with partial.open("ab") as file:
-                file.write(digests)
+            with partial.open("wb") as file:
+                for chunk in computed:
+                    content = chunk.cpu().numpy().data
+                    digest.update(content)
+                    file.write(content)
+                file.write(digest.digest())
         except OSError as error:
             raise InputError(f"cannot be written ({error.strerror})", where=path) from None
 
@@ -312,24 +301,15 @@ def _read_or_write(path: Path, maps: Tensor, computed: Iterable[Tensor], progres
 
 def _read(path: Path, maps: Tensor, progress: Progress) -> None:
     """Fills `maps`; raises OSError or ValueError if there is no such file or it is damaged."""
-    chunks = torch.split(maps, CHUNK)
+    digest, done = hashlib.sha256(), 0
     with path.open("rb") as file:
-        file.seek(maps.nbytes)
-        digests = file.read(len(chunks) * DIGEST_BYTES + 1)
-    if len(digests) != len(chunks) * DIGEST_BYTES:
-        raise ValueError("the file has another length")
-
-    def read(number: int) -> None:
-        chunk = chunks[number]
-        host = chunk if chunk.device.type == "cpu" else torch.empty_like(chunk, device="cpu")
-        content = host.numpy().data
-        with path.open("rb") as file:
-            file.seek(number * chunks[0].nbytes)
+        for chunk in torch.split(maps, CHUNK):
+            host = chunk if chunk.device.type == "cpu" else torch.empty_like(chunk, device="cpu")
+            content = host.numpy().data
             file.readinto(content)
-        if hashlib.sha256(content).digest() != digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]:
-            raise ValueError("a chunk has another digest")
-        chunk.copy_(host)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        for number, _ in enumerate(pool.map(read, range(len(chunks)))):
-            progress(min((number + 1) * CHUNK, len(maps)), len(maps))
+            digest.update(content)
+            chunk.copy_(host)
+            done += len(chunk)
+            progress(done, len(maps))
+        if file.read(digest.digest_size + 1) != digest.digest():
+            raise ValueError("the maps have another digest")

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from veriscene.errors import InputError, located
+from veriscene.errors import InputError, first_line, located
 from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
 from veriscene.world.corpus import SPLITS
@@ -96,7 +96,7 @@ def _decode(content: bytes, where: Path | None, *, formats: tuple[str, ...], exa
     except InputError:
         raise
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error and others
-        what = f"cannot be decoded ({next(iter(str(error).splitlines()), type(error).__name__)})"
+        what = f"cannot be decoded ({first_line(error)})"
         raise InputError(what, where=where, allowed=f"is it a damaged or truncated {names} file?") from None
 
 
