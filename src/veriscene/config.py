@@ -111,7 +111,6 @@ class TeacherConfig:
     grammar_scenes: int = number(96, 2, 10_000, "Scenes in an epoch for each statement of the grammar.")
     near_misses: float = number(0.34, 0.0, 1.0, "Share of examples that come in pairs, one edit apart.")
     generated: float = number(0.25, 0.0, 1.0, "Share of scenes that are drawn anew; the others are the corpus's.")
-    labels: float = number(0.0, 0.0, 0.99, "Share of examples that are the corpus's own, with their labels.")
     workers: int = number(0, 0, 1024, "Processes that make examples. 0: one for each core but one.")
 
 

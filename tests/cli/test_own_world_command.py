@@ -82,7 +82,7 @@ def test_the_benchmark_leaves_out_what_was_taught_and_names_kinds_of_error(place
         ("quick", "--world", "shelf.toml"),  # has no teacher, so it needs a corpus
         ("spatial-small", "--world", "shelf.toml", "--data", "other"),
         ("spatial-small", "--world", "none.toml"),
-        ("spatial-small", "--world", "shelf.toml", *settings("teacher.labels=0.5")),
+        ("spatial-small", "--world", "shelf.toml", *settings("teacher.generated=0.5")),
         ("spatial-small", "--world", "shelf.toml", *settings("data.statements=50")),
         ("nmn", "--world", "shelf.toml", *settings("teacher.statements=10")),
     ],

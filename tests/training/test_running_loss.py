@@ -69,17 +69,6 @@ def test_a_teachers_statements_are_named(tmp_path: Path, monkeypatch: pytest.Mon
         train.train(spec, tmp_path / "run")
 
 
-def test_labelled_examples_of_a_teacher_are_named_by_their_identifiers(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(40), yellow_circle_examples(8, seed=1))
-    spec = Spec.of("bienc", data=corpus, changes=(*SMALL, *TEACHER, "teacher.labels=0.5"))
-    source = train.open_source(spec, corpus)
-    epoch = source.epoch(0)
-    source.close()
-    names = epoch.names(torch.arange(source.examples_per_epoch))
-    assert names[3] == "37 more statements" and all(name.startswith(("'", '"')) for name in names[:3])
-    assert set(names[4:]) <= {example.identifier for example in yellow_circle_examples(40)} and len(names) > 24
-
-
 def test_many_names_are_cut_off_and_the_sum_goes_on_after_each_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "MAX_UNREAD_LOSSES", 3)
     loss = RunningLoss(1.0, CPU)

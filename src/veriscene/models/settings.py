@@ -22,7 +22,7 @@ from veriscene.errors import InputError
 from veriscene.models.base import Order
 
 SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-OF_CORPUS = ("teacher.generated", "teacher.labels")  # of a teacher that is given a corpus
+OF_CORPUS = ("teacher.generated",)  # of a teacher that is given a corpus
 ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 

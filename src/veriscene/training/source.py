@@ -22,7 +22,7 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input, ItemOrder
 from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
-from veriscene.data.teacher.maker import Labelled, Made, Maker, Store, label
+from veriscene.data.teacher.maker import Made, Maker, Store, label
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
@@ -233,7 +233,7 @@ class TeacherSource(Source):
     """Makes new labelled scenes for each statement in each epoch; while one trains, processes make the next."""
 
     def __init__(self, given: Given, statements: Sequence[Taught]) -> None:
-        """Takes the scenes of the train examples, if there are any, and, if `teacher.labels` is not 0, their labels."""
+        """Takes the scenes of the train examples, if there are any."""
         config, train = given.config, given.train
         if Input.PIXELS in models.MODELS[config.model.name].inputs:
             what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
@@ -242,10 +242,16 @@ class TeacherSource(Source):
             what = "data.counting=examples has no effect with a teacher, which makes any number of examples"
             raise InputError(what, allowed="data.counting=statements")
         self.teacher, self.statements = config.teacher, statements
-        labelled_train = labelled(train, "train") if self.teacher.labels else []
-        texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
+        texts = [each.text for each in statements]
         super().__init__(given, texts)
-        self.maker = self._make_maker(train, labelled_train)
+        self.maker = Maker(
+            world=given.world,
+            statements=statements,
+            pools=by_kind(SceneArrays.of(given.world, [example.scene for example in train])),
+            seed=self.teacher.seed,
+            near_misses=self.teacher.near_misses,
+            generated=self.teacher.generated,
+        )
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
         self.table = replace(by_statement([Example("0-0", text, Scene(())) for text in texts]), labels=None)
@@ -297,28 +303,6 @@ class TeacherSource(Source):
         lines = [f'  "{each.text}" means: {reading_of(each.program)}' for each in few]
         return "\n".join(["it is taught, for example:", *lines])
 
-    def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
-        world = self.encoder.world
-        scenes = SceneArrays.of(world, [example.scene for example in train])
-        pools, own = by_kind(scenes), None
-        if labelled_train:
-            taught = sum(each.scenes for each in self.statements)
-            own = Labelled(
-                statements=(len(self.statements) + np.arange(len(train))).astype(np.int32),
-                labels=np.array([bool(example.label) for example in labelled_train]),
-                scenes=scenes,
-                count=round(taught * self.teacher.labels / (1 - self.teacher.labels)),
-            )
-        return Maker(
-            world=world,
-            statements=self.statements,
-            pools=pools,
-            labelled=own,
-            seed=self.teacher.seed,
-            near_misses=self.teacher.near_misses,
-            generated=self.teacher.generated,
-        )
-
     # ------------------------------------------------------------ the contract of a source
 
     @cached_property
@@ -337,9 +321,6 @@ class TeacherSource(Source):
             yield f"{each.kind} {each.scenes} {each.program.text}".encode()
         for pool in self.maker.pools.values():
             yield pool.fields.tobytes()
-        if self.maker.labelled:
-            yield self.maker.labelled.labels.tobytes()
-            yield self.maker.labelled.scenes.fields.tobytes()
 
     @property
     def examples_per_epoch(self) -> int:
@@ -354,12 +335,10 @@ class TeacherSource(Source):
         return Epoch(corpus, prepared.steps, lambda numbers: self._names(prepared.made.statements[numbers.numpy()]))
 
     def _names(self, statements: Array) -> list[str]:
-        """Returns a few of the statements, and the identifiers of the corpus's own examples."""
-        drawn, taught = list(dict.fromkeys(statements.tolist())), len(self.statements)
-        texts = [repr(self.statements[number].text) for number in drawn if number < taught]
-        own = [self.identifiers[number - taught] for number in drawn if number >= taught]
+        """Returns a few of the statements."""
+        texts = [repr(self.statements[number].text) for number in dict.fromkeys(statements.tolist())]
         more = [f"{len(texts) - NAMED} more statements"] if len(texts) > NAMED else []
-        return [*texts[:NAMED], *more, *own]
+        return [*texts[:NAMED], *more]
 
     def pending(self, number: int) -> str:
         if self._future(number).done():

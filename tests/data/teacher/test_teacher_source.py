@@ -98,9 +98,9 @@ def test_the_shares_of_near_misses_and_of_generated_scenes_can_be_set(tmp_path: 
 
 @pytest.mark.parametrize("order", ["file", "sorted", "random"])
 def test_tensors_are_those_that_the_encoder_makes_of_the_same_examples(order: str, tmp_path: Path) -> None:
-    source = teacher(tmp_path, GRAMMAR, f"data.order={order}", "teacher.labels=0.2")
+    source = teacher(tmp_path, GRAMMAR, f"data.order={order}")
     made = everything(source, 1)
-    texts = [each.text for each in source.statements] + [example.statement for example in examples(80, seed=1)]
+    texts = [each.text for each in source.statements]
 
     found = source._encode(made, torch.device("cpu"), torch.Generator().manual_seed(1))
     given = [
@@ -140,31 +140,13 @@ def test_an_epoch_follows_from_seed_and_number_whatever_the_number_of_workers(
         assert not same(source.epoch(0).corpus, first.corpus)
 
 
-def test_the_corpus_own_examples_are_mixed_in_with_their_labels(tmp_path: Path) -> None:
-    source = teacher(tmp_path, "teacher.labels=0.6")
-    made = everything(source, 0)
-    own = np.flatnonzero(made.statements >= len(STATEMENTS))
-    assert len(own) == round(72 * 0.6 / 0.4) and len(own) > 80
-    train = examples(80, seed=1)
-    for at in own:
-        scene, example = made.scenes[at : at + 1].scenes()[0], train[made.statements[at] - len(STATEMENTS)]
-        assert made.labels[at] == example.label
-        assert [set(box.items) for box in scene.boxes] == [set(box.items) for box in example.scene.boxes]
-    times = np.bincount(made.statements[own] - len(STATEMENTS), minlength=80)
-    assert set(times.tolist()) == {1, 2}, "every example once before any of them twice"
-    assert "block" in source.encoder.vocabulary.words
-    assert "block" not in teacher(tmp_path).encoder.vocabulary.words
-
-
 def test_supervision_and_fingerprint_are_those_of_what_is_taught(tmp_path: Path) -> None:
-    changes = [[], [GRAMMAR], ["teacher.near_misses=0.5"], ["teacher.labels=0.5"], [GRAMMAR, "teacher.seed=2"]]
+    changes = [[], [GRAMMAR], ["teacher.near_misses=0.5"], [GRAMMAR, "teacher.seed=2"]]
     found = [teacher(tmp_path, *some).fingerprint for some in changes]
     assert len(set(found)) == len(found)
     assert teacher(tmp_path, "teacher.workers=1").fingerprint == found[0]
     assert teacher(tmp_path).supervision == "programs"
-    for labels in ("0.0", "0.3"):
-        taught = teacher(tmp_path, GRAMMAR, f"teacher.labels={labels}", with_programs=False)
-        assert taught.supervision == "synthetic"
+    assert teacher(tmp_path, GRAMMAR, with_programs=False).supervision == "synthetic"
 
 
 def test_models_that_are_fitted_get_a_whole_epoch(tmp_path: Path) -> None:

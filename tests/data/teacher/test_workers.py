@@ -44,7 +44,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_its_spec_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, file = corpus(tmp_path / "corpus"), programs(tmp_path / "programs.jsonl")
-    settings = config("training.epochs=3", "teacher.statements=4", "teacher.labels=0.2", "data.word_dropout=0.1")
+    settings = config("training.epochs=3", "teacher.statements=4", "data.word_dropout=0.1")
     spec = Spec(settings, corpus=data, programs=(file,))
     monkeypatch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)
 
@@ -152,7 +152,7 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
     assert not is_running(other.pid)
 
     def damaged(self: Maker) -> tuple[object, ...]:
-        return Maker, (self.world, [], self.pools, None, 1, 0.5, 0.5)
+        return Maker, (self.world, [], self.pools, 1, 0.5, 0.5)
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:

@@ -27,7 +27,6 @@ from veriscene.world.examples import Example
 from veriscene.world.schema import World
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
-LABELLED_PER_BLOCK = 4096
 MAX_SHOWN = 120  # characters of a program in an error
 FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
 MIN_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
@@ -73,16 +72,6 @@ def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     return edit(rng, scenes)
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """The corpus's own examples, of which an epoch has `count`."""
-
-    statements: Array
-    labels: Array
-    scenes: SceneArrays
-    count: int
-
-
 @dataclass
 class Maker:
     """`make(epoch, block)` is deterministic, so any process may make any block."""
@@ -90,14 +79,12 @@ class Maker:
     world: World
     statements: Sequence[Taught]
     pools: Mapping[str | None, SceneArrays]  # by kind
-    labelled: Labelled | None
     seed: int
     near_misses: float
     generated: float
     _truths: dict[int, Array] = field(default_factory=dict, init=False)  # bits: of each statement on its pool
     _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
     _fresh: dict[tuple[int, str | None], SceneArrays] = field(default_factory=dict, init=False)
-    _labelled_orders: dict[int, Array] = field(default_factory=dict, init=False)  # by epoch
 
     def __post_init__(self) -> None:
         alike: dict[tuple[str | None, int], list[int]] = {}
@@ -112,24 +99,16 @@ class Maker:
 
     @property
     def blocks(self) -> int:
-        labelled = self.labelled.count if self.labelled else 0
-        return len(self._blocks) + -(-labelled // LABELLED_PER_BLOCK)
+        return len(self._blocks)
 
     @property
     def examples(self) -> int:
         """The number of examples of an epoch."""
-        return sum(statement.scenes for statement in self.statements) + (self.labelled.count if self.labelled else 0)
+        return sum(statement.scenes for statement in self.statements)
 
     def make(self, epoch: int, block: int) -> Made:
-        rng = np.random.default_rng([self.seed, epoch, block])
-        if block < len(self._blocks):
-            return self._teach(rng, epoch, self._blocks[block])
-        return self._draw_labelled(epoch, block - len(self._blocks))
-
-    # ------------------------------------------------------------ statements with programs
-
-    def _teach(self, rng: np.random.Generator, epoch: int, numbers: Sequence[int]) -> Made:
         """Makes labelled scenes for statements that are about the same kind of scene, as many for each."""
+        rng, numbers = np.random.default_rng([self.seed, epoch, block]), self._blocks[block]
         kind, scenes = self.statements[numbers[0]].kind, self.statements[numbers[0]].scenes
         pool, fresh = self._pool(kind), self._fresh_scenes(epoch, kind)
         known = SceneArrays.concatenated([pool, fresh])
@@ -203,25 +182,11 @@ class Maker:
             )
         return self._fresh[key]
 
-    # ------------------------------------------------------------ the corpus's own examples
-
-    def _draw_labelled(self, epoch: int, block: int) -> Made:
-        """Takes every example once before any of them twice."""
-        own = self.labelled
-        assert own is not None
-        if epoch not in self._labelled_orders:
-            rng = np.random.default_rng([self.seed, epoch, 2**33])
-            times = -(-own.count // len(own.labels))
-            every = np.concatenate([rng.permutation(len(own.labels)) for _ in range(times)])
-            self._labelled_orders = {epoch: every[: own.count]}
-        which = self._labelled_orders[epoch][block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
-        return Made(own.statements[which], own.labels[which], own.scenes[which])
-
 
 def label(world: World, statements: Sequence[Taught], *, seed: int) -> list[Example]:
     """Returns each statement with its number of random scenes, of about half of which it is true, as in a corpus."""
     settings, none = TeacherConfig(), SceneArrays.of(world, ())
-    maker = Maker(world, statements, random_scenes.by_kind(none), None, seed, settings.near_misses, settings.generated)
+    maker = Maker(world, statements, random_scenes.by_kind(none), seed, settings.near_misses, settings.generated)
     made = Made.joined([maker.make(0, block) for block in range(maker.blocks)])
     count: Counter[int] = Counter()
     examples = []
