@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from veriscene.world.scene import Box, Item, Number, Scene, Side, Value
 from veriscene.world.schema import Attribute, World
 
 EditKind = Literal["change", "move", "remove", "add"]
-Place = tuple[Number, Number]  # x and y of an item
+Place = tuple[Number, Number]  # x and y of an item, also an extent
 
 MAX_KINDS_ADDED = 64  # kinds of items that are tried as additions; in worlds with more, only single values vary
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -301,7 +302,7 @@ def _additions(world: World, others: list[Item]) -> Iterator[Item]:
         if world.sizes is None or world.sizes.rank[sample[world.sizes.name]] == (len(world.sizes.choices) - 1) // 2:
             width, height = world.canvas
             far_x, far_y = width - sample.width, height - sample.height
-            across, down = _from_middle(world, sample, 0), _from_middle(world, sample, 1)
+            across, down = (_from_middle(world.canvas, (sample.width, sample.height), axis) for axis in range(2))
             right, left = ([(x, y) for y in down] for x in (far_x, 0))
             floor, top = ([(x, y) for x in across] for y in (far_y, 0))
             for options in (floor, right, left, top, _beside(world, sample, others)):
@@ -352,16 +353,23 @@ def _beside(world: World, item: Item, others: list[Item]) -> list[Place]:
 def _near_middle(world: World, item: Item, others: list[Item]) -> list[Place]:
     """The place nearest to the middle that is apart from the others and from the walls, if there is one."""
     apart = world.close + 1
-    across, down = _from_middle(world, item, 0), _from_middle(world, item, 1)
-    for place in sorted(product(across, down), key=lambda at: (at[0] - across[0]) ** 2 + (at[1] - down[0]) ** 2):
+    for place in _places(world.canvas, (item.width, item.height), apart):
         placed = item.at(*place)
-        if not world.walls_of(placed, apart) and not any(world.touches(placed, other, apart) for other in others):
+        if not any(world.touches(placed, other, apart) for other in others):
             return [place]
     return []
 
 
-def _from_middle(world: World, item: Item, axis: int) -> list[Number]:
+@lru_cache(maxsize=256)
+def _places(canvas: Place, extent: Place, apart: Number) -> list[Place]:
+    """Places of an item that are apart from the walls, from the middle outwards."""
+    across, down = _from_middle(canvas, extent, 0), _from_middle(canvas, extent, 1)
+    places = sorted(product(across, down), key=lambda at: (at[0] - across[0]) ** 2 + (at[1] - down[0]) ** 2)
+    return [at for at in places if all(apart < at[k] < canvas[k] - extent[k] - apart for k in range(2))]
+
+
+def _from_middle(canvas: Place, extent: Place, axis: int) -> list[Number]:
     """Coordinates of an item along an axis, from the middle outwards."""
-    room, grid = int(world.canvas[axis] - (item.width, item.height)[axis]), max(1, min(world.canvas) // 20)
+    room, grid = int(canvas[axis] - extent[axis]), int(max(1, min(canvas) // 20))
     middle = room // 2
     return sorted(range(middle % grid, room + 1, grid), key=lambda start: abs(start - middle)) or [0]
