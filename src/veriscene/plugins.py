@@ -18,8 +18,10 @@ def load_plugin(module: str) -> None:
     from veriscene import models
 
     try:
+        if not module or module.startswith("."):
+            raise ImportError("not the name of a module")
         imported = importlib.import_module(module)
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         allowed = "give the name of a module that Python can import, as my_package.my_model"
         raise InputError(f"cannot be imported ({error})", where=f"plug-in {module}", allowed=allowed) from None
     kinds = [

@@ -106,7 +106,11 @@ def test_a_plugin_is_known_by_its_names(plugin: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("veriscene.models.MODELS", {**MODELS})
     load_plugin("farm_plugin")
     assert worlds.get("farm").box.singular == "box"
-    with pytest.raises(InputError):
-        load_plugin("no_such_plugin")
+    for name in ("no_such_plugin", "./farm_plugin", ""):
+        with pytest.raises(InputError):
+            load_plugin(name)
+    (plugin / "torn_plugin.py").write_text("MODEL = (")
+    with pytest.raises(InputError, match=r"torn_plugin\.py, line 1"):
+        load_plugin("torn_plugin")
     with pytest.raises(InputError):
         load_plugin("json")
