@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -39,6 +40,14 @@ def test_a_world_file_is_enough_and_its_lessons_are_shown(place: Path) -> None:
     assert record.spec.world == SHELF and record.spec.corpus is None and record.supervision == "synthetic"
     assert not (place / "run" / CORPUS).exists()
     assert sum(line.startswith('  "') for line in (place / "shown.txt").read_text().splitlines()) == 5
+
+
+def test_a_new_world_can_be_shown_whatever_its_file_is_called(tmp_path: Path) -> None:
+    for name in (f"{'long' * 15}.toml", f"{7 * '12345'}.toml", "a shelf's.toml"):
+        made = veriscene("world", "new", name, cwd=tmp_path)
+        command = shlex.split(made.stdout.partition("look at it with: veriscene ")[2])
+        shown = veriscene(*command, cwd=tmp_path)
+        assert shown.returncode == 0, shown.stderr
 
 
 def test_the_run_is_evaluated_exported_and_reported_as_any_other(place: Path) -> None:
