@@ -86,6 +86,12 @@ def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp
         assert done.stderr.count("\n") == 1 and "'cirlce' (nearest: circle)" in done.stderr
 
 
+def test_a_long_unknown_word_is_shortened(place: Path) -> None:
+    asked = ("--statement", f"There is a {'x' * 9000}.", "--scene", "scene.json")
+    done = veriscene("predict", "model", *asked, cwd=place)
+    assert done.returncode == 0 and "unknown to this model: 'xxx" in done.stderr and len(done.stderr) < 300
+
+
 def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
     of_file = ("corpus/dev/dev.json", "--train", "corpus/train/train.json")
     folder, file = (veriscene("evaluate", "model", *path, "--json", cwd=place) for path in (("corpus",), of_file))
