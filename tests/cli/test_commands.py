@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell import settings, veriscene
+from shell import settings, shell, veriscene
 
 from veriscene import worlds
 from veriscene.world.examples import read_predictions, write, write_predictions
@@ -111,6 +111,13 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in examples]
     assert one.keys() == answers[0].keys() == KEYS
     assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
+
+
+def test_a_scene_may_come_from_a_pipe(place: Path) -> None:
+    asked = 'veriscene predict model --statement "There is a circle." --json --scene'
+    file = shell(f"{asked} scene.json", cwd=place)
+    pipe = shell(f"cat scene.json | {asked} /dev/stdin", cwd=place)
+    assert file.returncode == 0 and pipe.stdout == file.stdout, pipe.stderr
 
 
 def test_predict_on_lines_with_several_statements(place: Path) -> None:
