@@ -124,12 +124,12 @@ class _Reader:
         return default
 
     def count(self, value: object, where: str, low: int, high: int) -> tuple[int, int]:
-        """Returns a number, or [smallest, largest]."""
+        """Returns a number, or [smallest, largest]; the largest is 1 at least."""
         pair = [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
         is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
-        if is_pair and low <= pair[0] <= pair[1] <= high:  # type: ignore[index]
+        if is_pair and low <= pair[0] <= pair[1] <= high and pair[1]:  # type: ignore[index]
             return pair[0], pair[1]  # type: ignore[index]
-        self.refuse(value, where, f"it must be a number from {low} to {high}, or [smallest, largest]")
+        self.refuse(value, where, f"it must be a number from 1 to {high}, or [smallest, largest], from {low}")
         return max(low, 1), max(low, 1)
 
     def extent(self, value: object, where: str) -> tuple[Number, Number] | None:
