@@ -1,12 +1,14 @@
 """Models and worlds from outside the package: modules named with --plugin, and entry points of installed packages.
 
-A plug-in is a module that defines subclasses of `models.base.Model`, or a `WORLD`, or both. A package that is installed
-can name its parts instead, in the entry points `veriscene.models` (a class) and `veriscene.worlds` (a module).
+A plug-in is a module that defines subclasses of `models.base.Model`, or a `WORLD`, or both; a package may contain
+world.toml in place of the `WORLD`. A package that is installed can name its parts instead, in the entry points
+`veriscene.models` (a class) and `veriscene.worlds` (a module).
 """
 
 from __future__ import annotations
 
 import importlib
+from importlib import resources
 
 from veriscene import worlds
 from veriscene.errors import InputError
@@ -18,8 +20,10 @@ def load_plugin(module: str) -> None:
     from veriscene import models
 
     try:
+        if not module or module.startswith("."):
+            raise ImportError("not the name of a module")
         imported = importlib.import_module(module)
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         allowed = "give the name of a module that Python can import, as my_package.my_model"
         raise InputError(f"cannot be imported ({error})", where=f"plug-in {module}", allowed=allowed) from None
     kinds = [
@@ -29,8 +33,8 @@ def load_plugin(module: str) -> None:
     ]
     for kind in kinds:
         models.register(kind)
-    world = getattr(imported, "WORLD", None)
-    if isinstance(world, World):
-        worlds.register(world.name, module)
+    has_file = hasattr(imported, "__path__") and (resources.files(module) / worlds.FILE).is_file()
+    if has_file or isinstance(getattr(imported, "WORLD", None), World):
+        worlds.register(module)
     elif not kinds:
-        raise InputError("defines no Model and no WORLD", where=f"plug-in {module}")
+        raise InputError(f"defines no Model and no WORLD, and has no {worlds.FILE}", where=f"plug-in {module}")

@@ -131,6 +131,7 @@ def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
         "train biatt --resume model",
         "evaluate model",
         "fly",
+        "reproduce table1 --data corpus --dry-run --json",
         "explain model --statement circle",
         "explain model --scene scene.json",
         "explain model --statement circle --scene scene.json --image shifted.png",

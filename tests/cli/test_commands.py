@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell import settings, veriscene
+from shell import settings, shell, veriscene
 
 from veriscene import worlds
 from veriscene.world.examples import read_predictions, write, write_predictions
@@ -86,6 +86,12 @@ def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp
         assert done.stderr.count("\n") == 1 and "'cirlce' (nearest: circle)" in done.stderr
 
 
+def test_a_long_unknown_word_is_shortened(place: Path) -> None:
+    asked = ("--statement", f"There is a {'x' * 9000}.", "--scene", "scene.json")
+    done = veriscene("predict", "model", *asked, cwd=place)
+    assert done.returncode == 0 and "unknown to this model: 'xxx" in done.stderr and len(done.stderr) < 300
+
+
 def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
     of_file = ("corpus/dev/dev.json", "--train", "corpus/train/train.json")
     folder, file = (veriscene("evaluate", "model", *path, "--json", cwd=place) for path in (("corpus",), of_file))
@@ -105,6 +111,13 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in examples]
     assert one.keys() == answers[0].keys() == KEYS
     assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
+
+
+def test_a_scene_may_come_from_a_pipe(place: Path) -> None:
+    asked = 'veriscene predict model --statement "There is a circle." --json --scene'
+    file = shell(f"{asked} scene.json", cwd=place)
+    pipe = shell(f"cat scene.json | {asked} /dev/stdin", cwd=place)
+    assert file.returncode == 0 and pipe.stdout == file.stdout, pipe.stderr
 
 
 def test_predict_on_lines_with_several_statements(place: Path) -> None:

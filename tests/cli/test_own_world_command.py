@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from samples import write_corpus, yellow_circle_examples
 from scripts import script
 from some_worlds import SHELF
 from veriscene import worlds
+from veriscene.cli.serve import world_of_data
+from veriscene.judge import load
 from veriscene.training.spec import CORPUS, DEV, Record
+from veriscene.world.world_file import to_toml
 
 SHELF_FILE = Path(__file__).resolve().parents[2] / "examples" / "shelf" / "shelf.toml"
 SMALL = settings(
@@ -41,6 +45,14 @@ def test_a_world_file_is_enough_and_its_lessons_are_shown(place: Path) -> None:
     assert sum(line.startswith('  "') for line in (place / "shown.txt").read_text().splitlines()) == 5
 
 
+def test_a_new_world_can_be_shown_whatever_its_file_is_called(tmp_path: Path) -> None:
+    for name in (f"{'long' * 15}.toml", f"{7 * '12345'}.toml", "a shelf's.toml"):
+        made = veriscene("world", "new", name, cwd=tmp_path)
+        command = shlex.split(made.stdout.partition("look at it with: veriscene ")[2])
+        shown = veriscene(*command, cwd=tmp_path)
+        assert shown.returncode == 0, shown.stderr
+
+
 def test_the_run_is_evaluated_exported_and_reported_as_any_other(place: Path) -> None:
     dev = worlds.read(place / "run" / DEV, SHELF)
     for model in ("run", "run.onnx"):
@@ -50,6 +62,20 @@ def test_the_run_is_evaluated_exported_and_reported_as_any_other(place: Path) ->
         assert evaluated.returncode == 0, evaluated.stderr
         assert json.loads(evaluated.stdout)["examples"] == len(dev) == 96
     assert veriscene("report", "run", cwd=place).returncode == 0
+
+
+def test_the_page_reads_examples_as_of_a_world_that_is_served(place: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus/dev/dev.json"
+    corpus.parent.mkdir(parents=True)
+    alone = Path(shutil.copy(place / "run" / DEV, tmp_path))
+    shutil.copy(alone, corpus)
+    (tmp_path / "corpus/world.toml").write_text(to_toml(SHELF))
+    shelf, nlvr = load(place / "run"), load("best")
+    assert worlds.of_corpus(alone) == nlvr.world, "nothing says what it is about"
+    assert world_of_data(alone, {"run": shelf}) == world_of_data(corpus, {"best": nlvr, "run": shelf}) == SHELF
+    assert world_of_data(corpus, {"best": nlvr}) == nlvr.world
+    refused = veriscene("serve", "best", "--port", "0", "--data", str(corpus), cwd=place)
+    assert refused.returncode == 1 and "dev.json:1: structured_rep" in refused.stderr
 
 
 def test_seeds_are_scored_on_their_own_dev(place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,12 +102,38 @@ def test_a_model_and_a_world_from_a_plugin_train_evaluate_and_export(plugin: Pat
     assert torch["probability"] == pytest.approx(onnx["probability"], abs=1e-5)
 
 
+def test_a_package_may_contain_its_world_as_a_file(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(plugin))
+    for package, name in (("barn_plugin", "barn"), ("rival_plugin", "nlvr")):
+        (plugin / package).mkdir()
+        (plugin / package / "__init__.py").write_text("def draw_example(rng, kind): ...")
+        (plugin / package / "world.toml").write_text(WORLD.replace("farm", name))
+    load_plugin("barn_plugin")
+    assert worlds.ability(worlds.get("barn"), "draw_example") is not None
+    with pytest.raises(InputError, match="cannot be called 'nlvr'"):
+        load_plugin("rival_plugin")
+
+
+@pytest.mark.parametrize("stated", ["Config", "summary"])
+def test_a_model_that_lacks_what_models_state_is_refused(
+    plugin: Path, stated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(plugin))
+    (plugin / f"no_{stated}.py").write_text(re.sub(f"^    {stated} = .*", "", MODULE, flags=re.MULTILINE))
+    with pytest.raises(InputError, match=f"Bag has no {stated}"):
+        load_plugin(f"no_{stated}")
+
+
 def test_a_plugin_is_known_by_its_names(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(plugin))
     monkeypatch.setattr("veriscene.models.MODELS", {**MODELS})
     load_plugin("farm_plugin")
     assert worlds.get("farm").box.singular == "box"
-    with pytest.raises(InputError):
-        load_plugin("no_such_plugin")
+    for name in ("no_such_plugin", "./farm_plugin", ""):
+        with pytest.raises(InputError):
+            load_plugin(name)
+    (plugin / "torn_plugin.py").write_text("MODEL = (")
+    with pytest.raises(InputError, match=r"torn_plugin\.py, line 1"):
+        load_plugin("torn_plugin")
     with pytest.raises(InputError):
         load_plugin("json")

@@ -65,6 +65,12 @@ def test_items_are_read_in_the_configured_order(tmp_path: Path) -> None:
         assert found.probability == pytest.approx(expected.probability, abs=1e-5)
 
 
+def test_a_world_of_one_item_a_box_is_exported(tmp_path: Path) -> None:
+    checkpoint = small_checkpoint("biatt-pointer", world=replace(WORLD, boxes=(1, 1), items=(1, 1)))
+    export(checkpoint, tmp_path / "model.onnx")  # which compares them
+    assert (tmp_path / "model.onnx").exists()
+
+
 @dataclass(frozen=True)
 class CounterConfig(ModelConfig):
     name: str = "counter"

@@ -23,6 +23,7 @@ from narrow_screen import BROWSER, width_on_a_phone
 from samples import write_corpus, yellow_circle_examples
 from veriscene import models
 from veriscene.cli import experiments
+from veriscene.errors import InputError
 from veriscene.lab import plans, reproduce, seeds
 from veriscene.training.log import Event, Step
 from veriscene.training.spec import Spec
@@ -137,6 +138,15 @@ def test_the_plan_comes_first_and_says_what_cannot_be_measured(call: Call) -> No
     # Two ablations are the rows of Table 1 themselves.
     assert len(commands) == 5 and {"MaxEnt", "BiENC", MEAN.name} < commands.keys()
     assert UNTRAINABLE in ended.stderr and "veriscene data backbone resnetv2-101" in ended.stderr
+
+
+def test_a_row_that_cannot_be_timed_does_not_hide_the_others(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise InputError("the features take 23.5 GB of memory")
+
+    monkeypatch.setattr(seeds, "train", refuse)
+    ended = call("--dry-run")
+    assert ended.exit_code == 0 and ended.stderr.count(": not estimated: the features take 23.5 GB") == 4
 
 
 def test_ctrl_c_says_how_to_continue_and_leaves_a_page_of_what_there_is(

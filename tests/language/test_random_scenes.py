@@ -5,6 +5,7 @@ NLVR has generators of its own, which keep the same promises; what is theirs alo
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.random_scenes import SCATTER, TOWER, by_kind, draw_scenes, edit_scenes
 from veriscene.world.edits import tower_of
+from veriscene.world.random_scenes import random_scene
 from veriscene.world.schema import World
 from veriscene.world.world_file import world_of
 from veriscene.worlds.nlvr import scenes as nlvr
@@ -125,3 +127,16 @@ def test_a_world_without_room_for_its_items_is_refused() -> None:
     crowded = world_of(tree, where="tests")
     with pytest.raises(InputError):
         draw_scenes(crowded, np.random.default_rng(0), None, 5)
+    with pytest.raises(InputError, match="no room for 3 items in a box"):
+        random_scene(crowded, random.Random(0))
+
+
+@pytest.mark.parametrize("limits", [(0.001, 0.004), (1.005, 1.009), (0, 1e-300)])
+def test_numbers_of_a_narrow_range_are_valid_and_differ(limits: tuple[float, float]) -> None:
+    attributes = {"thickness": {"range": [*limits]}}
+    tree = {"name": "thin", "canvas": [90, 90], "boxes": 1, "items": 3, "extent": 9, "attributes": attributes}
+    thin = world_of(tree, where="tests")
+    drawn = [random_scene(thin, random.Random(seed)) for seed in range(20)]
+    for scenes in (drawn, draw_scenes(thin, np.random.default_rng(0), None, 20).scenes()):
+        assert [thin.parse(thin.to_json_scene(scene)) for scene in scenes] == scenes
+        assert limits[1] < 1e-9 or len({item["thickness"] for scene in scenes for item in scene.items}) > 20

@@ -143,6 +143,7 @@ KEYS = [
     ("boxes", 0),
     ("boxes", [3, 2]),
     ("items", -1),
+    ("items", 0),
     ("extent", [200, 5]),
     ("overlap", "yes"),
     ("unknown", 1),

@@ -55,6 +55,8 @@ def reproduce(
     from veriscene.lab.plans import PLANS
     from veriscene.lab.reproduce import Reproduction
 
+    if dry_run and as_json:
+        raise typer.BadParameter("--json prints the table, which --dry-run does not make")
     if plan not in PLANS:
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
     taught = [name for name, each in PLANS.items() if any(row.programs for row in each.rows)]
@@ -83,7 +85,7 @@ def reproduce(
         raise typer.Exit(INTERRUPTED)
     if left:
         output.say(f"shard {shard} is done; {left} seeds are left to other shards, the last of which writes the table")
-        output.result(str(out))
+        output.result(json.dumps({"out": str(out), "seeds_left": left}) if as_json else str(out))
         return
     table = work.table()
     made = {"page": str(out / f"{plan}.html"), "figures": [str(path) for path in work.figure_files()]}
@@ -98,7 +100,11 @@ def _say_times(work: Reproduction, rows: Sequence[Row]) -> None:
         output.say("expected times, estimated by a few steps of each row; Ctrl-C leaves them out:")
     with suppress(KeyboardInterrupt):
         for row in rows:
-            output.say(f"{row.name}: {time_of_a_seed(work.spec(row), work.own(row), work.machine)}")
+            try:
+                time = time_of_a_seed(work.spec(row), work.own(row), work.machine)
+            except InputError as error:  # as of memory: the other rows can be timed
+                time = f"not estimated: {error}"
+            output.say(f"{row.name}: {time}")
 
 
 def tune(

@@ -229,9 +229,10 @@ def read_question(judge: Judge, statement: str, scene: Path | None, image: Path 
 
     if scene is None:
         return Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(image))
-    with opened(scene) as stream:
-        if stream.read(8).startswith(PICTURES):
-            raise InputError("is a picture", where=scene, allowed="use --image in place of --scene")
+    if scene.is_file():  # a pipe can be read only once
+        with opened(scene) as stream:
+            if stream.read(8).startswith(PICTURES):
+                raise InputError("is a picture", where=scene, allowed="use --image in place of --scene")
     return Question(statement, read_scene_file(scene, judge.world))
 
 

@@ -147,7 +147,7 @@ def fail(text: str) -> NoReturn:
 def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
     """Prints one line with the words that the model does not know, each with the nearest known ones."""
     if unknown:
-        words = [f"{word!r} (nearest: {', '.join(near) or 'none'})" for word, near in unknown.items()]
+        words = [f"{word!r:.60} (nearest: {', '.join(near) or 'none'})" for word, near in unknown.items()]
         more = f" and {len(words) - WORDS_SHOWN} more" if len(words) > WORDS_SHOWN else ""
         say(f"warning: words unknown to this model: {', '.join(words[:WORDS_SHOWN])}{more}")
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from veriscene.cli import output
 from veriscene.cli.output import argument, option
+
+if TYPE_CHECKING:
+    from veriscene.judge.judge import Judge
+    from veriscene.world.schema import World
 
 
 def serve(
@@ -39,7 +44,7 @@ def serve(
     listener = listen(host, port)
     configure_process()
     judges = {name: load(name, eyes=eyes) for name in models}
-    examples = [] if data is None else worlds.read(data)
+    examples = [] if data is None else worlds.read(data, world_of_data(data, judges))
     address, bound = listener.getsockname()[:2]
     is_local = ipaddress.ip_address(address).is_loopback
     hosts = {"localhost", "127.0.0.1", "::1", host.lower(), *map(str.lower, allow_host or ())}
@@ -47,6 +52,14 @@ def serve(
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
     run(make_app(judges, examples=examples, hosts=hosts if is_local or allow_host else None), listener)
+
+
+def world_of_data(data: Path, judges: Mapping[str, Judge]) -> World:
+    """The world of a file's corpus if a model is of it; else the first model's, as which the file is then read."""
+    from veriscene import worlds
+
+    known, own = [judge.world for judge in judges.values()], worlds.of_corpus(data)
+    return own if own in known else known[0]
 
 
 def site(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -29,12 +30,14 @@ def new(file: File) -> None:
     Example: veriscene world new shelf.toml
     """
     from veriscene.files import check_absent, write_text
+    from veriscene.world.world_file import MAX_NAME
 
     check_absent(file)
     name = "".join(letter if letter.isalnum() else "_" for letter in file.stem)
     text = EXAMPLE.read_text(encoding="utf-8")
-    write_text(file, text.replace("NAME", name if name[0].isalpha() else f"world_{name}", 1))
-    print(f"{file} written; look at it with: veriscene world show {file}")
+    name = (name if name[0].isalpha() else f"world_{name}")[:MAX_NAME]
+    write_text(file, text.replace("NAME", name, 1))
+    print(f"{file} written; look at it with: {shlex.join(['veriscene', 'world', 'show', str(file)])}")
 
 
 @app.command()

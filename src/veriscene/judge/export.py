@@ -205,9 +205,10 @@ def _traced(model: Model, example: Encoded, world: World) -> Any:
     with torch.no_grad():
         judged = vars(model(Batch.of(example)))
     inputs = {name: torch.from_numpy(array) for name, array in graph_inputs(example).items()}
-    batch, word, item = Dim("batch"), Dim("word", max=MAX_WORDS), Dim("item", max=max(2, world.items[1]))
-    dynamic = {"words": (batch, word), "lengths": (batch,), "features": (batch, None, item), "counts": (batch,)}
-    dynamic |= {"characters": (batch, word), "boxes": (batch,)}
+    batch, word, most = Dim("batch"), Dim("word", max=MAX_WORDS), world.items[1]
+    item = Dim("item", max=most) if most > 1 else None  # of one item the number never differs
+    dynamic: dict[str, tuple[Dim | None, ...]] = {"words": (batch, word), "lengths": (batch,), "counts": (batch,)}
+    dynamic |= {"features": (batch, None, item), "characters": (batch, word), "boxes": (batch,)}
     outputs = [name for name in FIELDS if judged[name] is not None]
     return trace(_Judgement(model, world, list(inputs)), inputs, dynamic, outputs)
 

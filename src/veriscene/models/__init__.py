@@ -51,7 +51,11 @@ MODELS: dict[str, type[Model]] = {
 
 
 def register(kind: type[Model]) -> None:
-    """Makes a model known by the name in its Config; raises InputError if that is the name of another model."""
+    """Makes a model known by the name in its Config; raises InputError if that is the name of another model, or if the
+    class lacks what every model states."""
+    for stated in ("Config", "summary"):
+        if not hasattr(kind, stated):
+            raise InputError(f"{kind.__qualname__} has no {stated}", allowed="docs/extending.md shows a model")
     name = kind.Config.__dataclass_fields__["name"].default
     known = MODELS.get(name) if isinstance(name, str) else None
     if not isinstance(name, str) or (known is not None and known.__qualname__ != kind.__qualname__):

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import Any
 
+from veriscene.errors import InputError
 from veriscene.world.edits import fits
 from veriscene.world.scene import Box, Item, Scene, Value
 from veriscene.world.schema import Attribute, World
 
 MAX_TRIES = 30  # places that are tried for an item before the box stays as it is
+MAX_BOXES_TRIED = 100  # before a world is said to be too crowded
 AT_WALL = 0.15  # the chance of each coordinate to lie at one of its two walls
 
 
 def random_scene(world: World, rng: random.Random) -> Scene:
-    """Returns a valid scene; all numbers of boxes are equally likely, as are all numbers of items."""
+    """Returns a valid scene; all numbers of boxes are equally likely, as are all numbers of items.
+
+    Raises InputError if the boxes are too small for the items that they must have.
+    """
     return Scene(tuple(_random_box(world, rng) for _ in range(rng.randint(*world.boxes))))
 
 
 def _random_box(world: World, rng: random.Random) -> Box:
-    items: list[Item] = []
-    for _ in range(rng.randint(*world.items)):
-        item = _place(world, rng, random_item(world, rng), items)
-        if item is None:
-            break
-        items.append(item)
-    if len(items) < world.items[0]:  # too crowded: begin again with an empty box
-        return _random_box(world, rng)
-    return Box(tuple(items))
+    for _ in range(MAX_BOXES_TRIED):
+        items: list[Item] = []
+        for _ in range(rng.randint(*world.items)):
+            item = _place(world, rng, random_item(world, rng), items)
+            if item is None:
+                break
+            items.append(item)
+        if len(items) >= world.items[0]:  # else too crowded: begin again with an empty box
+            return Box(tuple(items))
+    raise no_room(world)
+
+
+def no_room(world: World) -> InputError:
+    """The error of a world whose boxes are too small for the items that they must have."""
+    what = f"no room for {world.items[0]} {world.item.plural} in a {world.box.singular}"
+    return InputError(what, where=f"world {world.name}", allowed="make the canvas larger, or items fewer or smaller")
 
 
 def random_item(world: World, rng: random.Random) -> Item:
@@ -56,9 +69,15 @@ def _value(attribute: Attribute, rng: random.Random) -> Value:
     if attribute.kind != "numeric":
         return rng.choice(attribute.choices).name
     if not attribute.step:
-        return round(rng.uniform(attribute.low, attribute.high), 2)
+        low, high = attribute.low, attribute.high
+        return min(max(round(rng.uniform(low, high), decimals(attribute)), low), high)
     steps = int((attribute.high - attribute.low) / attribute.step + 1e-9)
     return round(attribute.low + rng.randint(0, steps) * attribute.step, 6)
+
+
+def decimals(attribute: Attribute) -> int:
+    """How many decimals a random number without steps has: two, or more where that would leave too few numbers."""
+    return min(max(2, 2 - math.floor(math.log10(attribute.high - attribute.low))), 12)
 
 
 def _along(rng: random.Random, room: int) -> int:

@@ -17,8 +17,9 @@ from veriscene.world.scene import Number, Value
 from veriscene.world.schema import Attribute, Choice, Kind, Noun, Towers, World, not_allowed
 
 MAX_BOXES, MAX_ITEMS, MAX_CHOICES, MAX_ATTRIBUTES, MAX_CANVAS = 16, 64, 256, 32, 10_000
+MAX_NAME = 40
 MAX_FILE_BYTES = 1 << 20
-_NAME = re.compile(r"[^\W\d][\w-]{0,39}")  # letters of any script
+_NAME = re.compile(rf"[^\W\d][\w-]{{0,{MAX_NAME - 1}}}")  # letters of any script
 _COLOR = re.compile(r"#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,30}")
 _RESERVED = ("x", "y", "width", "height", "box", "boxes", "item", "items", "all", "any", "not", "and", "or", "in", "if")
 # Of the tables of a world file. "box" and "item" may be one word or [singular, plural].
@@ -123,12 +124,12 @@ class _Reader:
         return default
 
     def count(self, value: object, where: str, low: int, high: int) -> tuple[int, int]:
-        """Returns a number, or [smallest, largest]."""
+        """Returns a number, or [smallest, largest]; the largest is 1 at least."""
         pair = [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
         is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
-        if is_pair and low <= pair[0] <= pair[1] <= high:  # type: ignore[index]
+        if is_pair and low <= pair[0] <= pair[1] <= high and pair[1]:  # type: ignore[index]
             return pair[0], pair[1]  # type: ignore[index]
-        self.refuse(value, where, f"it must be a number from {low} to {high}, or [smallest, largest]")
+        self.refuse(value, where, f"it must be a number from 1 to {high}, or [smallest, largest], from {low}")
         return max(low, 1), max(low, 1)
 
     def extent(self, value: object, where: str) -> tuple[Number, Number] | None:
@@ -151,7 +152,7 @@ class _Reader:
 
     def world(self, tree: object) -> World:
         known = self.table(tree, "", _WORLD_KEYS)
-        name = self.text(known.get("name"), "name", limit=40)
+        name = self.text(known.get("name"), "name", limit=MAX_NAME)
         if not _NAME.fullmatch(name):
             self.refuse(known.get("name"), "name", "it must begin with a letter, then letters, digits, _ or -")
         canvas = known.get("canvas")

@@ -31,8 +31,12 @@ _SHIPPED = {"nlvr": "veriscene.worlds.nlvr", "shapeworld": "veriscene.worlds.sha
 _PLUGINS: dict[str, str] = {}  # registered at run time, name -> module
 
 
-def register(name: str, module: str) -> None:
-    """Makes the world of a plug-in known: a module with a `WORLD`, or a package that contains world.toml."""
+def register(module: str) -> None:
+    """Makes the world of a plug-in known: a module with a `WORLD`, or a package that contains world.toml. Raises
+    InputError if it has the name of a world of this package."""
+    name = _load(module).name
+    if name in _SHIPPED:
+        raise InputError(f"a plug-in's world cannot be called {name!r}", where=f"plug-in {module}", allowed="rename it")
     _PLUGINS[name] = module
 
 

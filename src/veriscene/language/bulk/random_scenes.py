@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import EMPTY, ITEM, NO_BOX, STATE, Array, SceneArrays, layout_of
+from veriscene.world.random_scenes import decimals, no_room
 from veriscene.world.schema import Attribute, World
 
 TOWER, SCATTER = "tower", "scatter"  # kinds of scenes of worlds with towers; the grammar knows the first
@@ -51,8 +51,7 @@ def draw_scenes(world: World, rng: Generator, kind: str | None, count: int) -> S
         found.append(drawn.scenes[np.flatnonzero(drawn.has_enough)])
         if sum(map(len, found)) >= count:
             return SceneArrays.concatenated(found)[:count]
-    what = f"no room for {world.items[0]} {world.item.plural} in a {world.box.singular}"
-    raise InputError(what, where=f"world {world.name}", allowed="make the canvas larger, or items fewer or smaller")
+    raise no_room(world)
 
 
 def edit_scenes(rng: Generator, scenes: SceneArrays) -> SceneArrays:
@@ -78,7 +77,8 @@ def _values(attribute: Attribute, rng: Generator, shape: tuple[int, ...]) -> Arr
     if attribute.kind != "numeric":
         return rng.integers(0, len(attribute.choices), shape)
     if not attribute.step:
-        return rng.uniform(attribute.low, attribute.high, shape).round(2).clip(attribute.low, attribute.high)
+        drawn = rng.uniform(attribute.low, attribute.high, shape)
+        return drawn.round(decimals(attribute)).clip(attribute.low, attribute.high)
     steps = int((attribute.high - attribute.low) / attribute.step + 1e-9)
     return (attribute.low + rng.integers(0, steps + 1, shape) * attribute.step).round(6)
 
