@@ -16,6 +16,7 @@ from torch import nn
 
 from samples import vocabulary_of
 from small_models import EXAMPLES, STATEMENT, judge_of
+from some_worlds import SHELF
 from veriscene import models
 from veriscene.config import Config, ModelConfig
 from veriscene.data.batch import Batch, required
@@ -26,6 +27,7 @@ from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.models import Judgement, Model, Order
+from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import each_picture, render_examples, to_png
@@ -80,6 +82,30 @@ def test_a_model_of_items_judges_a_picture_as_its_scene(backend: str) -> None:
         assert [[len(order) for order in verdict.order or []] for verdict in verdicts] == counts
 
 
+def test_what_pixels_draws_is_a_picture_to_judge_unless_it_is_transparent() -> None:
+    picture = pixels(EXAMPLES[0].scene)
+    question = Question(STATEMENT, picture=picture)
+    assert question.picture is not None and (question.picture == picture[..., :3]).all()
+    picture[5, 5, 3] = 254
+    with pytest.raises(InputError, match="opaque"):
+        Question(STATEMENT, picture=picture)
+
+
+def test_scenes_of_another_world_are_refused() -> None:
+    jar = SHELF.make(0, 0, width=10, height=10, kind="jar", color="red", price=3, offer="yes")
+    red = WORLD.changed(next(iter(EXAMPLES[0].scene.items)), color="red")
+    for item, where in ((jar, "scene"), (red, "scene: color")):
+        scene = Scene((Box((item,)),) * 3)
+        for refused in (
+            lambda scene=scene: Question.of(STATEMENT, scene, WORLD),
+            lambda scene=scene: Question.about(replace(EXAMPLES[0], scene=scene), WORLD),
+            lambda scene=scene: pixels(scene),
+        ):
+            with pytest.raises(InputError) as error:
+                refused()
+            assert error.value.where == where
+
+
 def test_a_model_of_pixels_judges_the_picture_itself(pixel_judge: Judge) -> None:
     darker = PICTURE // 2  # no rendered scene
     seen, rendered, dark = pixel_judge([(STATEMENT, PICTURE), (STATEMENT, SCENE), (STATEMENT, darker)])
@@ -109,7 +135,7 @@ def test_a_question_has_a_scene_or_a_picture() -> None:
     assert hash(question) == hash(Question(STATEMENT, picture=PICTURE.copy())) and question != Question(
         STATEMENT, SCENE
     )
-    for wrong in (PICTURE.astype(float), PICTURE[..., 0], pixels(SCENE), "scene.png"):
+    for wrong in (PICTURE.astype(float), PICTURE[..., 0], pixels(SCENE)[..., :2], "scene.png"):
         with pytest.raises(InputError):
             Question(STATEMENT, picture=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError):

@@ -42,9 +42,12 @@ class Question:
         if self.picture is not None and self.scene is not None:
             raise InputError("a question has a scene and a picture", allowed="give one of them")
         if self.picture is not None:
-            array = self.picture
-            if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
-                allowed = "it must be an array (height, width, 3) of uint8"
+            array, is_array = self.picture, isinstance(self.picture, np.ndarray)
+            if is_array and array.ndim == 3 and array.shape[2] == 4 and (array[..., 3] == 255).all():
+                array = array[..., :3]  # as `veriscene.pixels` draws it
+                object.__setattr__(self, "picture", array)
+            if not is_array or array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
+                allowed = "it must be an array (height, width, RGB or opaque RGBA) of uint8"
                 raise InputError("not a picture", where="picture", allowed=allowed)
 
     def __eq__(self, other: object) -> bool:
@@ -71,6 +74,8 @@ class Question:
         if not isinstance(scene, Scene):
             _check_statement(statement)  # so that errors come in the order of the arguments
             scene = world.parse(plain(scene))
+        else:
+            world.check(scene)
         return cls(statement, scene)
 
     @classmethod
@@ -82,6 +87,8 @@ class Question:
         if isinstance(example.picture, Path):
             read = worlds.require(world, "picture_from_file", "pictures")
             return cls(example.statement, picture=read(example.picture))
+        if example.picture is None:
+            world.check(example.scene)
         return cls(example.statement, example.scene if example.picture is None else None, example.picture)
 
     @classmethod

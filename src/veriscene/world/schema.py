@@ -225,6 +225,20 @@ class World:
             width, height = self.extent
         return Item(x, y, width, height, tuple((name, values[name]) for name in self.by_name))
 
+    def check(self, scene: Scene) -> None:
+        """Raises InputError unless the items of a scene made in Python have this world's attributes and values.
+
+        What is parsed has been checked.
+        """
+        for values in {item.values for item in scene.items}:
+            if [name for name, _ in values] != [*self.by_name]:
+                allowed = f"{self.item.plural} of the world {self.name} have {', '.join(self.by_name)}"
+                raise InputError("is about another world", where="scene", allowed=allowed)
+            for name, value in values:
+                attribute = self.by_name[name]
+                if isinstance(value, str) if attribute.kind == "numeric" else value not in attribute.by_name:
+                    raise not_allowed(value, attribute.allowed).at(name).at("scene")
+
     def changed(self, item: Item, **changes: Value) -> Item:
         """Returns the item with other values, and with the extent that follows; or, for x and y, at another place."""
         values: dict[str, Value] = {**dict(item.values), **changes}

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from veriscene.errors import InputError
 from veriscene.world.scene import Box, Item, Scene
-from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, EXTENTS, MAX_ITEMS, Color, Shape, Size, make_item
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, EXTENTS, MAX_ITEMS, WORLD, Color, Shape, Size, make_item
 
 BOX_PITCH = 150  # pixels from one box's left edge to the next one's
 WIDTH = (BOXES - 1) * BOX_PITCH + BOX_EXTENT
@@ -45,6 +45,7 @@ Kind = tuple[Shape, Size, Color]
 
 def pixels(scene: Scene) -> Pixels:
     """Returns the picture of a scene, (100, 400, 4) RGBA: three boxes on light grey with grey strips between them."""
+    WORLD.check(scene)
     picture = np.empty((BOX_EXTENT, WIDTH), np.uint32)
     picture[:] = _grey(STRIP)
     for number, box in enumerate(scene.boxes):
