@@ -3,7 +3,7 @@ compared by how much they contain. What can be said of a box is in contents.py."
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, general, named_attributes, those_with
@@ -59,12 +59,13 @@ class BoxParts(Parts):
         return self.place(place).box if place in ("here", "there") else super().items_in(place)
 
     def said_of_boxes(self, operator: str, condition: str) -> str:
-        if operator in ("steps", "next"):
+        if operator in ("steps", "next", "before"):
             low, high = self.say.world.boxes
             if not low == high <= 4:
                 raise Unfit
             boxes = [f"{BOXES}[{number}]" for number in range(high)]
-            tests = [condition.replace("#", one).replace("$", other) for one, other in pairwise(boxes)]
+            pairs = combinations(boxes, 2) if operator == "before" else pairwise(boxes)
+            tests = [condition.replace("#", one).replace("$", other) for one, other in pairs]
             return mean.both(*tests) if operator == "steps" else mean.either(*tests)
         if operator == "many":
             return self.quantity.holds(mean.those(BOXES, condition, "#"))
@@ -175,10 +176,11 @@ class BoxParts(Parts):
 
 
 class _Values(BoxParts):
-    """{c} and {cs} name an attribute. {shared here there} are the items of one box whose value the other has, too, and
-    {unshared here there} are its others; "other" is the other box of a pair. {everywhere} are the items whose value all
-    boxes have, and {elsewhere_not} the others. {distinct here} is the number of values, {fn} their function. Elsewhere
-    is in any other box."""
+    """{c} and {cs} name an attribute, {d} and {ds} another one. {shared here there} are the items of one box whose
+    value the other has, too, and {unshared here there} are its others; "other" is the other box of a pair. {alike
+    here there} agree in both attributes, {same here there} says that the second one has the same values. {everywhere}
+    are the items whose value all boxes have, and {elsewhere_not} the others. {distinct here} is the number of values,
+    {fn} their function. Elsewhere is in any other box."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         super().__init__(say, row)
@@ -189,10 +191,23 @@ class _Values(BoxParts):
         self |= {"c": word, "cs": plural_of(word), "fn": function, "t": say.number(max(2, say.world.boxes[0]))}
         self |= {"total": str(len(attribute.choices)), "t_all": say.number(len(attribute.choices))}
         self.function, self.partner = function, f"{function}(@) == {function}($)"  # mean.related
+        if others := [each for each in options if each is not attribute]:
+            second = say.rng.choice(others)
+            self.second = f"{say.lexicon.names[second.name]}(@) == {say.lexicon.names[second.name]}($)"
+            self["ds"] = plural_of(self.setdefault("d", say.rng.choice(second.words)))
+        elif self.names("alike", "same"):
+            raise Unfit
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         if what == "distinct":
             return f"count({self.function}({self.items_in(name)}))"
+        if what == "alike":
+            partner = mean.related(self.items_in(place), f"{self.partner} and {self.second}")
+            return mean.those(self.items_in(name), f"exist({partner})")
+        if what == "same":  # the same set of values of the second attribute
+            sets = (self.items_in(name), self.items_in(place))
+            lacking = (f"not exist({mean.related(each, self.second)})" for each in sets[::-1])
+            return mean.both(*(f"not exist({mean.those(*each)})" for each in zip(sets, lacking, strict=True)))
         if what not in ("shared", "unshared"):
             return super().meant(what, name, place)
         elsewhere = mean.those(mean.ALL_ITEMS, f"@.box != {self.items_in('here')}")
@@ -221,8 +236,10 @@ class _Measured(BoxParts):
         if attribute is None or f"{say.lexicon.names[attribute.name]}(" in kind.condition:
             raise Unfit
         self.value, self["name"] = say.lexicon.names[attribute.name], attribute.words[0]
-        more, most, self.sign = say.pick((attribute.more, attribute.most, ">"), (attribute.less, attribute.least, "<"))
-        self |= {"more": said(more), "most": said(most)}
+        words, self.sign = [attribute.more, attribute.less, attribute.most], ">"
+        if say.chance(0.4):
+            words, self.sign = [attribute.less, attribute.more, attribute.least], "<"
+        self |= dict(zip(("more", "less", "most"), map(said, words), strict=True))
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         if what not in ("over", "not_over", "as_most"):

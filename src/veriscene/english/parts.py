@@ -10,6 +10,7 @@ Wordings name words, and meanings what these stand for, as program text:
     number(…) each(…)         the number of boxes that meet it; a function of a box
     pair(…)                   some box has another one, $, so that both meet it
     steps(…) next(…)          all boxes, or one, meet it with the next one on their right, $
+    before(…)                 some box meets it with one anywhere to its right
 
 A rule can add parts of its own. A wording with a part that cannot be drawn is left out.
 """
@@ -28,7 +29,7 @@ from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, Table
 
 _BOXES = mean.ALL_BOXES
-_OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many|steps|next)\(")
+_OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many|steps|next|before)\(")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 

@@ -334,6 +334,7 @@ class _Denied(Parts):
         super().__init__(say, row, where)
         kinds = clauses.two_kinds(say) if self.names("y") else (clauses.free_kind(say, modified=0.05, generic=0.6),)
         self.add_kinds(*kinds)
+        self.kinds["any"] = Kind("", "")
         self.properties, taken = dict[str, str](), [each.condition for each in kinds]
         for name in "pqr"[: 3 if "r0" in row.columns[0] else 2]:
             found = say.property(avoid=" ".join(taken))
@@ -344,6 +345,7 @@ class _Denied(Parts):
             taken += [found.condition] * (name == "p")  # those of {q} and {r} may be two values, "a square", "a circle"
             self |= {name: found.singular, f"{name}s": found.plural}
             self.properties |= {name: found.condition, f"{name}0": mean.negation(found.condition)}
+            self |= {f"{name}_ones": found.ones.plural} if found.ones else {}
         if self["p"] == self["ps"] and self["p"].isalpha():
             self["P"] = self["p"]
 

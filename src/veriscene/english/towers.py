@@ -30,6 +30,7 @@ LEVELS = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) ==
 TALL, TALLER, SHORTER = "(tall|high)", "(taller|higher)", "(shorter|lower)"
 
 Rule = Callable[[Speaker], Sentence | None]
+_Told = tuple[Row, dict[str, str], str]  # what is said of blocks at some place: wordings, words, condition on #
 
 
 def speak_of_towers(say: Speaker) -> None:
@@ -201,21 +202,22 @@ def _both_ends(say: Speaker) -> Predicate:
     return _worded(say, condition, "both_ends", first=first, second=second, item=say.item)
 
 
-def _alone_at(say: Speaker) -> Predicate:
+def _alone_at(say: Speaker) -> _Told:
     """ "Is black only on top"; "is all black except for the base"; "has a black block, but not on top"."""
     spot, (word, value), row = _spot(say), _value(say), _TABLES["alone_at"].draw(say)
     elsewhere = mean.negation(spot.condition)
     tests = {"there": mean.some("#", mean.both(value, spot.condition)), "somewhere": mean.some("#", value)}
+    tests["there_not"] = mean.some("#", mean.both(mean.negation(value), spot.condition))
     tests["elsewhere"] = mean.some("#", mean.both(value, elsewhere))
     tests["all_elsewhere"] = mean.none("#", mean.both(mean.negation(value), elsewhere))
     words = {"word": word, "at": spot.at, "block": spot.block, "item": say.item, "items": say.items}
-    return _worded(say, row.columns[0].format(**tests), row, **words)
+    return row, words, row.columns[0].format(**tests)
 
 
-def _stretch_of(say: Speaker) -> tuple[Row, dict[str, str], str] | None:
-    """What is said of several blocks at an end of a tower, with its words and the condition on the tower."""
+def _stretch(say: Speaker) -> _Told:
+    """ "Has two black blocks on top"; "whose top two blocks match in colour"."""
     if not (options := varying(say)):
-        return None
+        return _alone_at(say)
     (word, value), attribute, row = _value(say), say.rng.choice(options), _TABLES["stretch"].draw(say)
     stretch = _TABLES["stretches"].draw(say)
     (condition, n), (blocks, at) = stretch.columns, stretch.wordings
@@ -223,14 +225,12 @@ def _stretch_of(say: Speaker) -> tuple[Row, dict[str, str], str] | None:
     words |= {"blocks": blocks.format_map(words), "at": at, "both": "both" if n == "2" else "all"}
     tests = {"n": n, "those": mean.those("#", mean.both(value, condition))}
     tests["values"] = f"{say.lexicon.names[attribute.name]}({mean.those('#', condition)})"
-    return row, words | {"rest": row.words["rest"].format(**words)}, row.columns[0].format(**tests)
+    return row, words, row.columns[0].format(**tests)
 
 
-def _stretch(say: Speaker) -> Predicate:
-    """ "Has two black blocks on top"; "whose top two blocks match in colour"."""
-    if (found := _stretch_of(say)) is None:
-        return _height(say)
-    row, words, condition = found
+def _some_blocks(say: Speaker) -> Predicate:
+    """What is said of the blocks at some place."""
+    row, words, condition = say.pick(_alone_at, _stretch)(say)
     return _worded(say, condition, row, **words)
 
 
@@ -299,7 +299,7 @@ def _ordered(say: Speaker) -> Predicate:
 def _any_predicate(say: Speaker) -> Predicate:
     """What can be said of a tower."""
     options = ((5, _at_spot), (3, _height), (2, _all_of_it), (4, _one_value), (0.8, _both_ends), (0.7, _ordered))
-    return say.weighted(*options, (1.2, _alone_at), (1.2, _stretch))(say)
+    return say.weighted(*options, (2.2, _some_blocks))(say)
 
 
 # ---------------------------------------------------------------- rules: predicates of towers
@@ -383,13 +383,12 @@ def block_at(say: Speaker) -> Sentence:
 
 
 @about_towers
-def several_blocks(say: Speaker) -> Sentence | None:
-    """ "The top two blocks of the left tower match in colour"."""
-    where, found = _tower(say), _stretch_of(say)
-    if where.is_negative or where.plural or found is None:  # blocks of all towers could match one another
+def blocks_of(say: Speaker) -> Sentence | None:
+    """ "The top two blocks of the left tower match in colour"; "only the base of the tallest tower is black"."""
+    where, (row, words, condition) = _tower(say), say.pick(_alone_at, _stretch)(say)
+    if where.is_negative or where.plural:  # blocks of all towers could match one another
         return None
-    _, words, condition = found
-    return Sentence(f"the {words['blocks']} of {where.subject} ~{words['rest']}", _said_of(where, condition))
+    return Sentence(row.words["told"].format(**words, towers=where.subject), _said_of(where, condition))
 
 
 @about_towers
@@ -501,7 +500,7 @@ class _TowerParts(BoxParts):
 
 
 RULES = (
-    *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of), (1.2, several_blocks)),
+    *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of), (2.0, blocks_of)),
     *((2.5, in_order), (1.2, alternating), (5.5, blocks)),
     *rules_of(_TABLES, _TowerParts, heights=3.5, extremes=3.0, all_heights=3.0, ends_compared=3.0, orders=1.5),
 )
