@@ -332,7 +332,7 @@ CASES: dict[str, tuple[str, str, Meaning, Meaning]] = {
         lambda s, g: any(g.x(a) or g.y(a) for a in middle(s)) and not any(map(g.w, middle(s))),
     ),
     "alone in a value": (
-        "within", r"no (?P<x>.+) has its (?P<c>\w+) to itself",
+        "within", r"no (?P<x>.+) (has|is alone in|is the only one of) its (?P<c>\w+)( to itself)?",
         lambda s, g: all([b[g.c] for b in among(g.x, middle(s))].count(a[g.c]) > 1 for a in among(g.x, middle(s))),
         lambda s, g: different(g.c, among(g.x, middle(s))) < number(g.x, middle(s)),  # some two share it
     ),
@@ -370,6 +370,18 @@ CASES: dict[str, tuple[str, str, Meaning, Meaning]] = {
         "measured", rf"the {MOST} (?P<x>.+) {IN} {LEFT} is (bigger|larger) than the {MOST} .+ {IN} {RIGHT}",
         some_exceed_all,
         lambda s, g: all(size(a) > size(b) for a in among(g.x, s.boxes[0].items) for b in among(g.x, s.boxes[2].items)),
+    ),
+    "all but one value": (
+        "twins", r"two (?P<x>.+) that (differ only in|differ in nothing but|are the same apart from their) (?P<c>\w+)",
+        lambda s, g: any([n for n in VALUES if a[n] != b[n]] == [g.c] for a, b in pairs(among(g.x, middle(s)))),
+        lambda s, g: any(a[g.c] != b[g.c] for a, b in pairs(among(g.x, middle(s)))),
+    ),
+    "what all the others have": (
+        "values", rf"{LEFT} lacks a (?P<c>\w+) that (all the other \w+ have|every other \w+ has)",
+        lambda s, g: bool(
+            {i[g.c] for i in s.boxes[1].items} & {i[g.c] for i in s.boxes[2].items} - {i[g.c] for i in s.boxes[0].items}
+        ),
+        lambda s, g: bool({i[g.c] for b in s.boxes[1:] for i in b.items} - {i[g.c] for i in s.boxes[0].items}),
     ),
     "any two boxes share": (
         "values", r"any two \w+ have a (?P<c>\w+) in common",

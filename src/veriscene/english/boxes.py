@@ -163,7 +163,7 @@ class BoxParts(Parts):
         if found.is_simple:
             self["there_is_simple"] = found.there
 
-    @draws("this with_this withs_this has_this is_this that has_that have_that is_that")
+    @draws("this with_this withs_this with_that has_this is_this that has_that have_that is_that")
     def draw_short(self) -> None:
         this, that = self.content("this"), self.content("that")
         if this.test == that.test:
@@ -172,6 +172,7 @@ class BoxParts(Parts):
         self |= {"this": this.things, "that": that.things}
         self |= {"has_that": f"{also}~{HAS} {that.things}", "have_that": f"{also}~{HAVE} {that.things}"}
         self |= {"has_this": f"has {this.things}", "is_this": statement(this.there), "is_that": that.there}
+        self["with_that"] = those_with(self.say, that, plural=False)
         self["with_this"], self["withs_this"] = (those_with(self.say, this, plural=each) for each in (False, True))
 
 
@@ -179,8 +180,9 @@ class _Values(BoxParts):
     """{c} and {cs} name an attribute, {d} and {ds} another one. {shared here there} are the items of one box whose
     value the other has, too, and {unshared here there} are its others; "other" is the other box of a pair. {alike
     here there} agree in both attributes, {same here there} says that the second one has the same values. {everywhere}
-    are the items whose value all boxes have, and {elsewhere_not} the others. {distinct here} is the number of values,
-    {fn} their function. Elsewhere is in any other box."""
+    are the items whose value all boxes have, and {elsewhere_not} the others; {lacking here} are items whose value all
+    boxes but one have. {distinct here} is the number of values, {fn} their function. Elsewhere is in any other
+    box."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         super().__init__(say, row)
@@ -206,8 +208,13 @@ class _Values(BoxParts):
             return mean.those(self.items_in(name), f"exist({partner})")
         if what == "same":  # the same set of values of the second attribute
             sets = (self.items_in(name), self.items_in(place))
-            lacking = (f"not exist({mean.related(each, self.second)})" for each in sets[::-1])
-            return mean.both(*(f"not exist({mean.those(*each)})" for each in zip(sets, lacking, strict=True)))
+            missing = (f"not exist({mean.related(each, self.second)})" for each in sets[::-1])
+            return mean.both(*(f"not exist({mean.those(*each)})" for each in zip(sets, missing, strict=True)))
+        if what == "lacking":
+            in_box = f"exist({mean.related('#', self.partner)})"
+            here, box = in_box.replace("#", self.items_in(name)), f"# == {self.items_in(name)}"
+            in_the_others = mean.every(BOXES, mean.either(box, in_box), "#")
+            return mean.those(mean.ALL_ITEMS, mean.both(mean.negation(here), in_the_others))
         if what not in ("shared", "unshared"):
             return super().meant(what, name, place)
         elsewhere = mean.those(mean.ALL_ITEMS, f"@.box != {self.items_in('here')}")

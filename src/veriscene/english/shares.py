@@ -292,20 +292,32 @@ class AttributeParts(Parts):
 
 
 class _Twins(Parts):
-    """{twins x} are the items of a kind that look like another item, {lone x} the others; {all_same} says that all look
-    the same."""
+    """{twins x} are the items of a kind that look like another item, {lone x} the others, {triplets x} those that look
+    like two others, and {but_one x} those that look like another one but for the attribute {c}; {all_same} says that
+    all look the same."""
 
     def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
         super().__init__(say, row, where)
         self.add_kinds(kind := say.kind(plain=True, generic=0.45))
         others = "get_box_exclusive(@)" if where.box else "get_img_exclusive(@)"
         self["twin"] = mean.related(others, looks(say, "@", "$"))
+        options = [each for each in clauses.named_attributes(say, kind.condition) if each.choices]
+        if options:
+            attribute = say.rng.choice(options)
+            self.value, self["c"] = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
         free, items = [each for each in looked_at(say) if f"{each}(" not in kind.condition], kind.among(where.items)
         if not free and self.names("all_same"):  # all large black circles look the same
             raise Unfit
         self["all_same"] = mean.both(*(f"count({each}({items})) <= 1" for each in free))
 
     def meant(self, what: str, name: str, place: str = "") -> str:
+        items = self.kind(name).among(self.where.items)
+        if what == "triplets":
+            alike = mean.related(items, looks(self.say, "@", "$"))
+            return self.kind(name).among(self.where.items, f"count({alike}) >= 3")
+        if what == "but_one":
+            unlike = looks(self.say, "@", "$").replace(f"{self.value}(@) ==", f"{self.value}(@) !=")
+            return self.kind(name).among(self.where.items, f"exist({mean.related(items, unlike)})")
         if what not in ("twins", "lone"):
             return super().meant(what, name, place)
         has_twin = f"exist({self['twin']})"
