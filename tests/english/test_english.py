@@ -14,7 +14,10 @@ from drawn import SHARES, draw_statements, each_world, scenes, statements
 
 from some_worlds import NLVR
 from veriscene import worlds
+from veriscene.english import logic
 from veriscene.english.grammar import draw_alike
+from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.words import lexicon_of
 from veriscene.language.program import Statement
 from veriscene.world.schema import World
 
@@ -83,6 +86,15 @@ def test_wordings_of_one_statement_share_its_program(world: World) -> None:
         alike = draw_alike(random.Random(seed), worlds.language(world), 5)
         assert len(alike) == 5
         assert {(each.program.text, each.kind) for each in alike} == {(alike[0].program.text, alike[0].kind)}
+
+
+def test_a_negated_verb_denies_all_that_is_said() -> None:
+    """ "The left box doesn't have a circle, and so does the right one" would deny the first clause alone."""
+    clauses = "the left box ~has a circle, and so does the right one"
+    say = Speaker(random.Random(1), lexicon_of(worlds.language(NLVR)))
+    for _ in range(20):
+        sentence = logic._negated(say, Sentence(clauses, "exist(all_boxes[0]) and exist(all_boxes[2])"))
+        assert sentence is not None and sentence.text.endswith(clauses.replace("~", ""))
 
 
 def test_the_grammar_has_breadth() -> None:

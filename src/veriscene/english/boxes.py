@@ -3,8 +3,11 @@ compared by how much they contain. What can be said of a box is in contents.py."
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, named_attributes, those_with
+from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, general, named_attributes, those_with
+from veriscene.english.compare import ordered, said
 from veriscene.english.contents import BOXES, all_but, at, content, short, short_content, this_box, two_boxes
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
 from veriscene.english.pattern import statement
@@ -15,6 +18,7 @@ from veriscene.world.world_file import plural_of
 
 _TABLES = tables(__name__)
 _ELSEWHERE = "elsewhere"  # in all boxes but {here}
+_OTHER = "other_box"  # the other box of a pair, while $ is an item
 
 
 class BoxParts(Parts):
@@ -33,6 +37,8 @@ class BoxParts(Parts):
         self.contents: dict[str, Content] = {}
         self.places: dict[str, Domain] = {}
         self.quantity = A
+        self |= {"occur": "(occur|appear|are found|can be seen)", "back": "from right to left"}
+        self["order"] = "(from left to right|going left to right|left to right)"
 
     # ------------------------------------------------------------ meanings
 
@@ -53,6 +59,14 @@ class BoxParts(Parts):
         return self.place(place).box if place in ("here", "there") else super().items_in(place)
 
     def said_of_boxes(self, operator: str, condition: str) -> str:
+        if operator in ("steps", "next", "before"):
+            low, high = self.say.world.boxes
+            if not low == high <= 4:
+                raise Unfit
+            boxes = [f"{BOXES}[{number}]" for number in range(high)]
+            pairs = combinations(boxes, 2) if operator == "before" else pairwise(boxes)
+            tests = [condition.replace("#", one).replace("$", other) for one, other in pairs]
+            return mean.both(*tests) if operator == "steps" else mean.either(*tests)
         if operator == "many":
             return self.quantity.holds(mean.those(BOXES, condition, "#"))
         return super().said_of_boxes(operator, condition)
@@ -84,6 +98,10 @@ class BoxParts(Parts):
         ends = [f"{BOXES}[0]", f"{BOXES}[{high - 1}]"]
         if low == high > 2 and [where.box for where in self.places.values()] == ends:
             self["outer"] = f"the [two] (outer|outer|outermost|end) {say.boxes}"
+
+    @draws("all_things")
+    def draw_anything(self) -> None:
+        self["all_things"] = general(self.say).plural
 
     @draws("without")
     def draw_without(self) -> None:
@@ -145,7 +163,7 @@ class BoxParts(Parts):
         if found.is_simple:
             self["there_is_simple"] = found.there
 
-    @draws("this with_this withs_this is_this that has_that have_that is_that")
+    @draws("this with_this withs_this with_that has_this is_this that has_that have_that is_that")
     def draw_short(self) -> None:
         this, that = self.content("this"), self.content("that")
         if this.test == that.test:
@@ -153,14 +171,18 @@ class BoxParts(Parts):
         also = "" if that.is_negative else "(also |)"
         self |= {"this": this.things, "that": that.things}
         self |= {"has_that": f"{also}~{HAS} {that.things}", "have_that": f"{also}~{HAVE} {that.things}"}
-        self |= {"is_this": statement(this.there), "is_that": that.there}
+        self |= {"has_this": f"has {this.things}", "is_this": statement(this.there), "is_that": that.there}
+        self["with_that"] = those_with(self.say, that, plural=False)
         self["with_this"], self["withs_this"] = (those_with(self.say, this, plural=each) for each in (False, True))
 
 
 class _Values(BoxParts):
-    """{c} and {cs} name an attribute. {shared here there} are the items of one box whose value the other has, too, and
-    {unshared here there} are its others; {everywhere} are the items whose value all boxes have, and {elsewhere_not}
-    the others. {distinct here} is the number of values, {fn} their function. Elsewhere is in any other box."""
+    """{c} and {cs} name an attribute, {d} and {ds} another one. {shared here there} are the items of one box whose
+    value the other has, too, and {unshared here there} are its others; "other" is the other box of a pair. {alike
+    here there} agree in both attributes, {same here there} says that the second one has the same values. {everywhere}
+    are the items whose value all boxes have, and {elsewhere_not} the others; {lacking here} are items whose value all
+    boxes but one have. {distinct here} is the number of values, {fn} their function. Elsewhere is in any other
+    box."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         super().__init__(say, row)
@@ -169,23 +191,79 @@ class _Values(BoxParts):
         attribute = say.rng.choice(options)
         word, function = say.rng.choice(attribute.words), say.lexicon.names[attribute.name]
         self |= {"c": word, "cs": plural_of(word), "fn": function, "t": say.number(max(2, say.world.boxes[0]))}
+        self |= {"total": str(len(attribute.choices)), "t_all": say.number(len(attribute.choices))}
         self.function, self.partner = function, f"{function}(@) == {function}($)"  # mean.related
+        if others := [each for each in options if each is not attribute]:
+            second = say.rng.choice(others)
+            self.second = f"{say.lexicon.names[second.name]}(@) == {say.lexicon.names[second.name]}($)"
+            self["ds"] = plural_of(self.setdefault("d", say.rng.choice(second.words)))
+        elif self.names("alike", "same"):
+            raise Unfit
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         if what == "distinct":
             return f"count({self.function}({self.items_in(name)}))"
+        if what == "alike":
+            partner = mean.related(self.items_in(place), f"{self.partner} and {self.second}")
+            return mean.those(self.items_in(name), f"exist({partner})")
+        if what == "same":  # the same set of values of the second attribute
+            sets = (self.items_in(name), self.items_in(place))
+            missing = (f"not exist({mean.related(each, self.second)})" for each in sets[::-1])
+            return mean.both(*(f"not exist({mean.those(*each)})" for each in zip(sets, missing, strict=True)))
+        if what == "lacking":
+            in_box = f"exist({mean.related('#', self.partner)})"
+            here, box = in_box.replace("#", self.items_in(name)), f"# == {self.items_in(name)}"
+            in_the_others = mean.every(BOXES, mean.either(box, in_box), "#")
+            return mean.those(mean.ALL_ITEMS, mean.both(mean.negation(here), in_the_others))
         if what not in ("shared", "unshared"):
             return super().meant(what, name, place)
         elsewhere = mean.those(mean.ALL_ITEMS, f"@.box != {self.items_in('here')}")
-        items, others = (elsewhere if each == _ELSEWHERE else self.items_in(each) for each in (name, place))
+        places = {_ELSEWHERE: elsewhere, "other": _OTHER}
+        items, others = (places.get(each) or self.items_in(each) for each in (name, place))
         has_partner = f"exist({mean.related(others, self.partner)})"
-        return mean.those(items, has_partner if what == "shared" else mean.negation(has_partner))
+        found = mean.those(items, has_partner if what == "shared" else mean.negation(has_partner))
+        return found.replace(_OTHER, "$")
 
     @draws("everywhere elsewhere_not")
     def draw_everywhere(self) -> None:
         in_every_box = mean.every(BOXES, f"exist({mean.related('#', self.partner)})", "#")
         self["everywhere"] = mean.those(mean.ALL_ITEMS, in_every_box)
         self["elsewhere_not"] = mean.those(mean.ALL_ITEMS, mean.negation(in_every_box))
+
+
+class _Measured(BoxParts):
+    """Items of two boxes compared by {name}: {over all there} are those of {here} that are {more} than all of {there},
+    {not_over all there} its others, and {as_most x there} those that are as much as the {most} there, if they are the
+    {most} here."""
+
+    def __init__(self, say: Speaker, row: Row) -> None:
+        super().__init__(say, row)
+        self.add_kinds(kind := free_kind(say, modified=0, generic=0.5))
+        attribute = ordered(say)
+        if attribute is None or f"{say.lexicon.names[attribute.name]}(" in kind.condition:
+            raise Unfit
+        self.value, self["name"] = say.lexicon.names[attribute.name], attribute.words[0]
+        words, self.sign = [attribute.more, attribute.less, attribute.most], ">"
+        if say.chance(0.4):
+            words, self.sign = [attribute.less, attribute.more, attribute.least], "<"
+        self |= dict(zip(("more", "less", "most"), map(said, words), strict=True))
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what not in ("over", "not_over", "as_most"):
+            return super().meant(what, name, place)
+        kind, here, there = self.kind("x"), self.items_in("here"), self.items_in("there")
+        sign, unbeaten = self.sign, {">": "<=", "<": ">="}[self.sign]
+
+        def some(items: str, sign: str) -> str:
+            test = f"{self.value}($) {sign} {self.value}(@)"
+            return f"exist({mean.related(items, mean.both(kind.condition, test))})"
+
+        if what == "as_most":
+            beaten = {">": "<", "<": ">"}[sign]
+            is_most = (mean.negation(some(each, beaten)) for each in (here, there))
+            return kind.among(here, mean.both(some(there, "=="), *is_most))
+        found = mean.negation(some(there, unbeaten)) if name == "all" else some(there, sign)
+        return kind.among(here, mean.negation(found) if what == "not_over" else found)
 
 
 class _Copies(BoxParts):
@@ -237,9 +315,20 @@ def _short(quantity: Quantity, kind: Kind) -> str:
 RULES = (
     *rules_of(_TABLES, BoxParts, there_are=5.0, whichever=0.6, boxes_with_have=1.8, distributions=6.5),
     *rules_of(_TABLES, BoxParts, boxes_of_kinds=0.3, only=1.5, particular=4.0, others=0.7, comparisons=3.0),
-    *rules_of(_TABLES, BoxParts, kinds_compared=0.5, most=2.0, fullest=0.6, alone=1.5, identical=0.8),
-    *rules_of(_TABLES, BoxParts, differences=1.2),
+    *rules_of(
+        _TABLES,
+        BoxParts,
+        contrasts=1.2,
+        kinds_to_items=0.3,
+        kinds_compared=0.5,
+        most=2.0,
+        fullest=0.6,
+        alone=1.5,
+        identical=0.8,
+    ),
+    *rules_of(_TABLES, BoxParts, differences=1.2, steps=2.0),
     *rules_of(_TABLES, _Values, values=2.5),
     *rules_of(_TABLES, _Copies, copies=0.8),
+    *rules_of(_TABLES, _Measured, measured=1.0),
     (1.5, listing),
 )

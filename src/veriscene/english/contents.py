@@ -88,6 +88,8 @@ def group(say: Speaker) -> Domain:
         if how == "all but":  # the exception does not meet the condition: that is what "except" says
             others = mean.none(BOXES, another(exception.box, mean.negation(test)), "#")
             return mean.both(mean.negation(tests[0]), others)
+        if how == "not all":
+            return mean.negation(mean.both(*tests))
         if how == "exactly one":
             return f"({tests[0]}) != ({tests[1]})"
         return mean.either(*tests) if how == "some" else mean.both(*tests)

@@ -43,8 +43,9 @@ def number_of(say: Speaker, where: Domain) -> Content:
         row = _TABLES["special_numbers"].draw(say)
         return Content(row.columns[0].format(counted), clause=fill(say, row.wordings, kind))
     if say.chance(0.4):  # words for a sign and a number
-        row, limit = _TABLES["limits"].draw(say), say.small(2, 7)
-        clause = fill(say, row.wordings, kind, n=say.number(limit))
+        row, limit, gap = _TABLES["limits"].draw(say), say.small(2, 7), say.pick(1, 1, 2, 3)
+        numbers = {"n": say.number(limit), "gap": say.number(gap), "goal": say.number(limit + gap)}
+        clause = fill(say, row.wordings, kind, **numbers)
         return Content(f"count({counted}) {row.columns[0]} {limit}", clause=clause)
     texts = [*_TABLES["numbers"].wordings, *_TABLES["exact_numbers"].wordings * (sign == "==")]
     return Content(amount.test.format(f"count({counted})"), clause=fill(say, texts, kind, n=amount.words))
@@ -63,14 +64,20 @@ def total(say: Speaker, where: Domain) -> Content:
 
 
 class _TwoKinds(Parts):
-    """Two kinds, of which the second is sometimes the sum of two; it is {Zs} as the last word. {so_many} is a quantity
-    of the first. {whenever} is only said of a particular box: "whenever there is a circle" is about every box."""
+    """Two kinds, of which the second is sometimes the sum of two; it is {Zs} as the last word. {w} and {Ws} are a third
+    one. {so_many} is a quantity of the first. {whenever} is only said of a particular box: "whenever there is a circle"
+    is about every box."""
 
     quantity: Quantity | None = None
 
-    @draws("x X Xs y Y Ys Zs")
+    @draws("x X Xs y Y Ys Zs w W Ws")
     def draw_kinds(self) -> None:
         if self.kinds:  # a second kind of several words, for which a wording has no place
+            return
+        if self.names("w"):
+            if len(three := clauses.value_kinds(self.say, 3)) < 3:
+                raise Unfit
+            self.add_kinds(*three)
             return
         say, (first, second, *others) = self.say, clauses.alternatives(self.say)
         if others and self.names("count") and say.chance(0.5):

@@ -13,6 +13,7 @@ from veriscene.english.tables import tables
 
 _TABLES = tables(__name__)
 Draw = Callable[[Speaker], Sentence | None]
+_JOINED = re.compile(r"[,;:^]|\b(and|but|while|whereas)\b")  # a negated verb would deny the first part only
 
 
 def combined(say: Speaker, draw: Draw) -> Sentence | None:
@@ -79,7 +80,7 @@ def _negated(say: Speaker, sentence: Sentence) -> Sentence | None:
     if "~" not in text:
         return None
     meaning = mean.negation(sentence.meaning)
-    if not is_negative(text) and say.chance(0.75):
+    if not is_negative(text) and not _JOINED.search(text) and say.chance(0.75):
         subject = text.partition("~")[0].split()
         place_words = {word for place in say.lexicon.places for word in place.words}
         of_one_box = len(subject) == 3 and subject[0] == "the" and subject[1] in place_words

@@ -9,6 +9,8 @@ Wordings name words, and meanings what these stand for, as program text:
     some(…) every(…) none(…)  some box, every box, no box meets a condition, in which # is the box
     number(…) each(…)         the number of boxes that meet it; a function of a box
     pair(…)                   some box has another one, $, so that both meet it
+    steps(…) next(…)          all boxes, or one, meet it with the next one on their right, $
+    before(…)                 some box meets it with one anywhere to its right
 
 A rule can add parts of its own. A wording with a part that cannot be drawn is left out.
 """
@@ -27,7 +29,7 @@ from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, Table
 
 _BOXES = mean.ALL_BOXES
-_OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many)\(")
+_OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many|steps|next|before)\(")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -97,13 +99,16 @@ class Parts(dict[str, str]):
         return free_kind(self.say, generic=0.0 if self.names("exist") else 0.2)
 
     def add_kinds(self, *kinds: Kind) -> None:
-        for name, kind in zip("xy", kinds, strict=False):
+        for name, kind in zip("xyw", kinds, strict=False):
             self.kinds[name] = kind
             self |= {name: kind.a, name.upper(): kind.singular, f"{name.upper()}s": kind.plural}
 
-    @draws("Xn")
+    @draws("Xn Yn")
     def draw_agreeing(self) -> None:
-        self["Xn"] = self["X" if self["N"] == "1" else "Xs"]
+        ending = "" if self["N"] == "1" else "s"
+        self["Xn"] = self[f"X{ending}"]
+        if "Y" in self:
+            self["Yn"] = self[f"Y{ending}"]
 
     @draws("n N are")
     def draw_number(self) -> None:

@@ -54,6 +54,25 @@ def share(say: Speaker, where: Domain) -> Content | None:
     return Content(mean.both(found.given, test), clause=clause)
 
 
+def excepted(say: Speaker, where: Domain) -> Content | None:
+    """ "All the circles touch a wall, except the blue ones"; "apart from one square, no item is black"."""
+    row = _TABLES["exceptions"].draw(say)
+    sort, meaning = row.columns
+    drawn = _about(say, where, sort, modified=0.05, generic=0.4)
+    if drawn is None:
+        return None
+    kind, found, sets = drawn
+    told = f"{kind.condition} {found.condition}"
+    exception = say.property(avoid=told)
+    if found.given or exception.ones is None or f"{exception.condition.partition('(')[0]}(" in told:
+        return None
+    for name, condition in (("these", exception.condition), ("rest", mean.negation(exception.condition))):
+        for of, said in (("those", found.condition), ("others", mean.negation(found.condition))):
+            sets[f"{of}_{name}"] = kind.among(where.items, mean.both(condition, said))
+    words = {"one": exception.ones.singular, "ones": exception.ones.plural, "one_a": exception.ones.a}
+    return Content(meaning.format(**sets), clause=_clause(say, row.wordings, kind, found, **words))
+
+
 def _fraction(say: Speaker) -> tuple[str, dict[str, str]]:
     """ "At least a third": its words, its sign, and one part of three parts."""
     size, sign = _TABLES["fractions"].draw(say), _TABLES["signs"].draw(say)
@@ -208,8 +227,11 @@ class _Values(Parts):
 
 class AttributeParts(Parts):
     """An attribute {c}, {cs} of the items of a kind. {values x} is the number of their values; {often x} are the items
-    whose value {k} of them have, and {mostly x} those whose value more than half of them have. Wordings with {any} are
-    about all items. {T} is the number of values that the world has."""
+    whose value {k} of them have, {exactly x} those whose value exactly {j} of them have ({times}: twice), {single x}
+    those whose value no other one has, and {mostly x} those whose value more than half of them have. {d} and {ds} are
+    another attribute: {others x} is the number of its values, {alike x both} are the items like another one in both,
+    and {alike x but} like another one in {c} but not in {d}. Wordings with {any} are about all items, those with
+    {box_only} about a box. {T} is the number of values that the world has."""
 
     least_values = 0  # of the attribute; numbers have none
 
@@ -225,40 +247,77 @@ class AttributeParts(Parts):
         self["cs"] = plural_of(self.setdefault("c", say.rng.choice(attribute.words)))
         self |= {"T": str(total), "all_but_one": str(total - 1), "all_but_two": str(total - 2), "t": say.number(total)}
         self |= {} if kind.condition else {"any": ""}
+        self |= {"box_only": ""} if where.box else {}
+        if self.names("others", "alike"):
+            second = clauses.free_attribute(say, f"{kind.condition} {self.value}(")
+            if second is None:
+                raise Unfit
+            self.other, self["d"] = say.lexicon.names[second.name], say.rng.choice(second.words)
+            self["ds"] = plural_of(self["d"])
+
+    @draws("j times J")
+    def draw_times(self) -> None:
+        number = self.say.pick(2, 2, 3)
+        self.add_number("j", number)
+        self["times"] = "(twice|two times)" if number == 2 else f"{self['j']} times"
 
     @draws("k K")
     def draw_size(self) -> None:
         self.add_number("k", self.say.pick(3, 3, 4))
 
     def is_plural(self, name: str) -> bool:
-        return name == "k" or super().is_plural(name)
+        return name in ("k", "cs") or super().is_plural(name)
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         items = self.kind(name).among(self.where.items)
         if what == "values":
             return f"count({self.value}({items}))"
-        if what in ("often", "mostly"):
-            alike, unlike = (mean.related(items, f"{self.value}(@) {sign} {self.value}($)") for sign in ("==", "!="))
-            test = f"count({alike}) >= {self['K']}" if what == "often" else f"count({alike}) > count({unlike})"
-            return self.kind(name).among(self.where.items, test)
-        return super().meant(what, name, place)
+        if what == "others":
+            return f"count({self.other}({items}))"
+        alike, unlike = (mean.related(items, f"{self.value}(@) {sign} {self.value}($)") for sign in ("==", "!="))
+        tests = {"single": f"count({alike}) == 1", "mostly": f"count({alike}) > count({unlike})"}
+        if what == "often":
+            tests[what] = f"count({alike}) >= {self['K']}"
+        elif what in ("exactly", "not_exactly"):
+            tests[what] = f"count({alike}) {'!=' if what == 'not_exactly' else '=='} {self['J']}"
+        elif what == "alike":
+            second = f"{self.other}(@) {'==' if place == 'both' else '!='} {self.other}($)"
+            same = mean.related(
+                items, f"{self.value}(@) == {self.value}($) and {second}"
+            )  # with the item itself, if both
+            tests[what] = f"count({same}) >= 2" if place == "both" else f"exist({same})"
+        if what not in tests:
+            return super().meant(what, name, place)
+        return self.kind(name).among(self.where.items, tests[what])
 
 
 class _Twins(Parts):
-    """{twins x} are the items of a kind that look like another item, {lone x} the others; {all_same} says that all look
-    the same."""
+    """{twins x} are the items of a kind that look like another item, {lone x} the others, {triplets x} those that look
+    like two others, and {but_one x} those that look like another one but for the attribute {c}; {all_same} says that
+    all look the same."""
 
     def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
         super().__init__(say, row, where)
         self.add_kinds(kind := say.kind(plain=True, generic=0.45))
         others = "get_box_exclusive(@)" if where.box else "get_img_exclusive(@)"
         self["twin"] = mean.related(others, looks(say, "@", "$"))
+        options = [each for each in clauses.named_attributes(say, kind.condition) if each.choices]
+        if options:
+            attribute = say.rng.choice(options)
+            self.value, self["c"] = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
         free, items = [each for each in looked_at(say) if f"{each}(" not in kind.condition], kind.among(where.items)
         if not free and self.names("all_same"):  # all large black circles look the same
             raise Unfit
         self["all_same"] = mean.both(*(f"count({each}({items})) <= 1" for each in free))
 
     def meant(self, what: str, name: str, place: str = "") -> str:
+        items = self.kind(name).among(self.where.items)
+        if what == "triplets":
+            alike = mean.related(items, looks(self.say, "@", "$"))
+            return self.kind(name).among(self.where.items, f"count({alike}) >= 3")
+        if what == "but_one":
+            unlike = looks(self.say, "@", "$").replace(f"{self.value}(@) ==", f"{self.value}(@) !=")
+            return self.kind(name).among(self.where.items, f"exist({mean.related(items, unlike)})")
         if what not in ("twins", "lone"):
             return super().meant(what, name, place)
         has_twin = f"exist({self['twin']})"
@@ -280,35 +339,40 @@ def looks(say: Speaker, one: str, other: str) -> str:
 
 
 class _Denied(Parts):
-    """Properties {p} and {q} of kinds; {P} is one word, for "non-{P}". {exist x p} is about the items of a kind with a
-    property, {exist x p0} about those without it, and {exist x p0 q} about two properties."""
+    """Properties {p}, {q} and {r} of kinds; {P} is one word, for "non-{P}". {exist x p} is about the items of a kind
+    with a property, {exist x p0} about those without it, and {exist x p0 q} about two properties."""
 
     def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
         super().__init__(say, row, where)
         kinds = clauses.two_kinds(say) if self.names("y") else (clauses.free_kind(say, modified=0.05, generic=0.6),)
         self.add_kinds(*kinds)
+        self.kinds["any"] = Kind("", "")
         self.properties, taken = dict[str, str](), [each.condition for each in kinds]
-        for name in "pq":
+        for name in "pqr"[: 3 if "r0" in row.columns[0] else 2]:
             found = say.property(avoid=" ".join(taken))
             if any(f"{found.condition.partition('(')[0]}(" in each for each in taken):
                 raise Unfit
-            taken.append(found.condition)
+            if found.condition in self.properties.values():
+                raise Unfit
+            taken += [found.condition] * (name == "p")  # those of {q} and {r} may be two values, "a square", "a circle"
             self |= {name: found.singular, f"{name}s": found.plural}
             self.properties |= {name: found.condition, f"{name}0": mean.negation(found.condition)}
+            self |= {f"{name}_ones": found.ones.plural} if found.ones else {}
         if self["p"] == self["ps"] and self["p"].isalpha():
             self["P"] = self["p"]
 
     def __missing__(self, name: str) -> str:
         what, _, of = name.partition(" ")
-        if what != "exist":
+        if what not in ("exist", "count"):
             return super().__missing__(name)
         kind, *properties = of.split()
         condition = mean.both(*(self.properties[each] for each in properties))
-        return f"exist({self.kind(kind).among(self.where.items, condition)})"
+        return f"{what}({self.kind(kind).among(self.where.items, condition)})"
 
 
 CONTENTS = (
     (13.0, share),
+    (1.8, excepted),
     (7.0, definite),
     (4.5, described),
     (2.2, only),

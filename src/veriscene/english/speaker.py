@@ -61,6 +61,14 @@ class Property:
     plural: str
     condition: str  # on the item @
 
+    @property
+    def ones(self) -> Kind | None:
+        """What has it, as a noun: "blue one", "square"; None of properties in several words."""
+        one = self.singular.removeprefix("a ")
+        if one != self.singular or self.singular != self.plural:
+            return Kind(one, self.plural, self.condition)
+        return Kind(f"{one} one", f"{one} ones", self.condition) if one.isalpha() else None
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -255,8 +263,9 @@ class Speaker:
 
         is_numeric = any(each.kind == "numeric" for each in self.world.attributes)
         how = self.weighted(
-            (0.4, "property"), (0.3, "box"), (0.3, "place"), (0.1, "neither"), (0.4 * is_numeric, "number")
-        )
+            (0.4, "property"), (0.3, "box"), (0.3, "place"), (0.1, "neither"), (0.12, "other"),
+            (0.4 * is_numeric, "number"),
+        )  # fmt: skip
         if how == "neither":
             return self._neither(kind)
         if how == "number":
@@ -266,9 +275,13 @@ class Speaker:
             return kind.that(where.where, where.where, f"@.box == {where.box}")
         if how == "place":
             return placed_kind(self, kind)
-        found = self.property(noun=False, avoid=kind.condition)
+        found = self.property(noun=how == "other", avoid=kind.condition)
         if kind.condition and found.condition.partition("==")[0] in kind.condition:
             return None
+        if how == "other":
+            if (ones := found.ones) is None:
+                return None
+            return kind.that(f"other than {ones.a}", f"other than {ones.plural}", mean.negation(found.condition))
         is_, are, condition = "(that|which) is", "(that|which) are", found.condition
         if self.chance(0.5):
             is_, are, condition = "that (is not|isn't)", "that (are not|aren't)", mean.negation(condition)

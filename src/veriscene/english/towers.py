@@ -6,6 +6,7 @@ items. In a predicate's condition, `#` is the tower.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -24,11 +25,12 @@ from veriscene.world.schema import Attribute
 _TABLES = tables(__name__)
 
 BOXES, ITEMS = mean.ALL_BOXES, mean.ALL_ITEMS
-TOP, BOTTOM = "is_top(@)", "is_bottom(@)"
+TOP, BOTTOM, UNDER_TOP = "is_top(@)", "is_bottom(@)", "count(get_box_all_above(@)) == 1"
 LEVELS = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) == 3")  # from below
 TALL, TALLER, SHORTER = "(tall|high)", "(taller|higher)", "(shorter|lower)"
 
 Rule = Callable[[Speaker], Sentence | None]
+_Told = tuple[Row, dict[str, str], str]  # what is said of blocks at some place: wordings, words, condition on #
 
 
 def speak_of_towers(say: Speaker) -> None:
@@ -170,7 +172,7 @@ def _at_spot(say: Speaker) -> Predicate:
     if say.chance(0.1):
         words |= {"X": kind.singular, "Xs": kind.plural}
         return _worded(say, mean.negation(condition), "no_such_block", **words)
-    ends = {TOP: ["topped"], BOTTOM: ["standing_on"]}
+    ends = {TOP: ["topped"], BOTTOM: ["standing_on"], UNDER_TOP: ["under_top"], LEVELS[1]: ["on_base"]}
     return _worded(say, condition, "block", *ends.get(spot.condition, []), **words)
 
 
@@ -200,6 +202,38 @@ def _both_ends(say: Speaker) -> Predicate:
     return _worded(say, condition, "both_ends", first=first, second=second, item=say.item)
 
 
+def _alone_at(say: Speaker) -> _Told:
+    """ "Is black only on top"; "is all black except for the base"; "has a black block, but not on top"."""
+    spot, (word, value), row = _spot(say), _value(say), _TABLES["alone_at"].draw(say)
+    elsewhere = mean.negation(spot.condition)
+    tests = {"there": mean.some("#", mean.both(value, spot.condition)), "somewhere": mean.some("#", value)}
+    tests["there_not"] = mean.some("#", mean.both(mean.negation(value), spot.condition))
+    tests["elsewhere"] = mean.some("#", mean.both(value, elsewhere))
+    tests["all_elsewhere"] = mean.none("#", mean.both(mean.negation(value), elsewhere))
+    words = {"word": word, "at": spot.at, "block": spot.block, "item": say.item, "items": say.items}
+    return row, words, row.columns[0].format(**tests)
+
+
+def _stretch(say: Speaker) -> _Told:
+    """ "Has two black blocks on top"; "whose top two blocks match in colour"."""
+    if not (options := varying(say)):
+        return _alone_at(say)
+    (word, value), attribute, row = _value(say), say.rng.choice(options), _TABLES["stretch"].draw(say)
+    stretch = _TABLES["stretches"].draw(say)
+    (condition, n), (blocks, at) = stretch.columns, stretch.wordings
+    words = {"k": say.number(int(n)), "items": say.items, "word": word, "c": say.rng.choice(attribute.words)}
+    words |= {"blocks": blocks.format_map(words), "at": at, "both": "both" if n == "2" else "all"}
+    tests = {"n": n, "those": mean.those("#", mean.both(value, condition))}
+    tests["values"] = f"{say.lexicon.names[attribute.name]}({mean.those('#', condition)})"
+    return row, words, row.columns[0].format(**tests)
+
+
+def _some_blocks(say: Speaker) -> Predicate:
+    """What is said of the blocks at some place."""
+    row, words, condition = say.pick(_alone_at, _stretch)(say)
+    return _worded(say, condition, row, **words)
+
+
 def _all_of_it(say: Speaker) -> Predicate:
     """ "Is all black"; "consists only of black blocks"."""
     kind, (word, value) = _kind(say), _value(say)
@@ -223,8 +257,15 @@ def _tests_of_values(say: Speaker, attribute: Attribute) -> tuple[dict[str, str]
     above = f"filter_obj(get_directly_above(x1), lambda x0: {name}(x0) == {name}(x1))"
     tests = {"values": f"count({name}(#))", "n": str(number)}
     tests["same_neighbours"] = f"filter_obj(#, lambda x1: exist({above}))"
+    tests["changes"] = tests["same_neighbours"].replace("==", "!=")
+    below = above.replace("above", "below")
+    tests["run"] = f"filter_obj(#, lambda x1: exist({above}) and exist({below}))"
+    tests["under_other"] = f"filter_obj(#, lambda x1: is_top(x1) and exist({below.replace('==', '!=')}))"
+    opposite = f"count(get_box_all_above(x0)) == count(get_box_all_below(x1)) and {name}(x0) != {name}(x1)"
+    tests["unmirrored"] = f"filter_obj(#, lambda x1: exist(filter_obj(#, lambda x0: {opposite})))"
     tests |= {"top": f"{name}({mean.those('#', TOP)})", "bottom": f"{name}({mean.those('#', BOTTOM)})"}
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
+    words["times"] = "twice" if number == 2 else f"{say.number(number)} times"
     words["ends"] = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
     words["blocks"] = f"((top and bottom|highest and lowest|first and last) {say.items}|top and base)"
     two = say.rng.sample(attribute.choices, min(2, len(attribute.choices)))
@@ -257,8 +298,8 @@ def _ordered(say: Speaker) -> Predicate:
 
 def _any_predicate(say: Speaker) -> Predicate:
     """What can be said of a tower."""
-    options = ((5, _at_spot), (3, _height), (2, _all_of_it), (3.5, _one_value), (0.8, _both_ends), (0.7, _ordered))
-    return say.weighted(*options)(say)
+    options = ((5, _at_spot), (3, _height), (2, _all_of_it), (4, _one_value), (0.8, _both_ends), (0.7, _ordered))
+    return say.weighted(*options, (2.2, _some_blocks))(say)
 
 
 # ---------------------------------------------------------------- rules: predicates of towers
@@ -274,9 +315,13 @@ def particular(say: Speaker) -> Sentence:
         texts += _TABLES["look_at"].wordings
     if where.subject.startswith(("all ", "every ", "each ")):
         texts += _TABLES["whichever"].wordings
+    condition = found.condition
+    if say.chance(0.15) and not re.search(r",| and ", does) and (also := _any_predicate(say)).condition != condition:
+        too = (also.many if where.plural else also.one).does.replace("~", "")
+        does, condition, texts = f"{does} and {too}", mean.both(condition, also.condition), ["{here} {does}"]
     words = {"here": where.subject, "does": does, "box": say.box, "boxes": say.boxes}
     text = say.rng.choice(texts).format(all_do=found.many.does, it_does=found.one.does, **words)
-    return Sentence(text, _said_of(where, found.condition))
+    return Sentence(text, _said_of(where, condition))
 
 
 @about_towers
@@ -307,9 +352,11 @@ def only_tower(say: Speaker) -> Sentence | None:
         text = f"(all the other {boxes}|the other {boxes}|the others) {found.many.does}, but not {one}"
         others = f"{mean.count(BOXES, mean.negation(found.condition), '#')} == 1"
         return Sentence(text, mean.both(mean.negation(here), others))
-    but = f"(except|but|except for|apart from|other than) {one}"
+    is_other = say.chance(0.2)
+    but = f"other than {one}" if is_other else f"(except|but|except for|apart from) {one}"
     text = say.pick(f"(every|each) {box} {but} {found.one.does}", f"(all|all the) {boxes} {but} {found.many.does}")
-    return Sentence(text, mean.none(BOXES, mean.both(f"# != {where.box}", mean.negation(found.condition)), "#"))
+    others = mean.none(BOXES, mean.both(f"# != {where.box}", mean.negation(found.condition)), "#")
+    return Sentence(text, others if is_other else mean.both(mean.negation(here), others))
 
 
 @about_towers
@@ -333,6 +380,15 @@ def block_at(say: Speaker) -> Sentence:
     text = say.expand(say.rng.choice(texts).format(**words))
     condition = value if "WORD" in text else kind.condition
     return Sentence(text.replace("WORD", word), _said_of(where, mean.some("#", mean.both(condition, spot.condition))))
+
+
+@about_towers
+def blocks_of(say: Speaker) -> Sentence | None:
+    """ "The top two blocks of the left tower match in colour"; "only the base of the tallest tower is black"."""
+    where, (row, words, condition) = _tower(say), say.pick(_alone_at, _stretch)(say)
+    if where.is_negative or where.plural:  # blocks of all towers could match one another
+        return None
+    return Sentence(row.words["told"].format(**words, towers=where.subject), _said_of(where, condition))
 
 
 @about_towers
@@ -411,6 +467,16 @@ class _TowerParts(BoxParts):
             return f"count({self.items_in(name)})"
         if what == "end":
             return f"{self.value}({mean.those(self.items_in(name), self.end)})"
+        if what in ("top", "bottom"):
+            return f"{self.value}({mean.those(self.items_in(name), TOP if what == 'top' else BOTTOM)})"
+        if what == "with_bottom":  # the items of another tower with the value of the base
+            base = mean.related(self.items_in(name), f"is_bottom(@) and {self.value}(@) == {self.value}($)")
+            return mean.those(self.items_in(place), f"exist({base})")
+        if what == "ordered":
+            here, there = self.items_in("here"), self.items_in("there")
+            level = f"count(get_box_all_{'below' if name == 'same' else 'above'}(@)) == count(get_box_all_below($))"
+            unlike = mean.related(there, f"{level} and {self.value}(@) != {self.value}($)")
+            return f"(count({here}) == count({there}) and not exist({mean.those(here, f'exist({unlike})')}))"
         if what == "heights":  # from left to right
             low, high = self.say.world.boxes
             if not low == high <= 4:
@@ -434,7 +500,7 @@ class _TowerParts(BoxParts):
 
 
 RULES = (
-    *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of)),
+    *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of), (2.0, blocks_of)),
     *((2.5, in_order), (1.2, alternating), (5.5, blocks)),
-    *rules_of(_TABLES, _TowerParts, heights=3.5, extremes=3.0, all_heights=3.0, ends_compared=3.0),
+    *rules_of(_TABLES, _TowerParts, heights=3.5, extremes=3.0, all_heights=3.0, ends_compared=3.0, orders=1.5),
 )

@@ -10,6 +10,7 @@ from veriscene.english.parts import Parts, Unfit, draws, rules_of
 from veriscene.english.shares import AttributeParts
 from veriscene.english.speaker import Kind, Property, Sentence, Speaker
 from veriscene.english.tables import Row, tables
+from veriscene.world.schema import Attribute, Choice
 
 _TABLES = tables(__name__)
 
@@ -28,8 +29,8 @@ class _ValueParts(Parts):
         super().__init__(say, row, domain(say) if is_subject else say.domain())
         where, kind = self.where, say.kind(plain=True, generic=0.05)
         self |= {"at": where.where, "where": where.subject, "in_where": where.where or f"in {where.subject}"}
-        verbs = ("are", "have", "them", "") if where.plural else ("is", "has", "it", "s")
-        self |= dict(zip(("be", "have", "them", "s"), verbs, strict=True))
+        verbs = ("are", "have", "them", "", "lack") if where.plural else ("is", "has", "it", "s", "lacks")
+        self |= dict(zip(("be", "have", "them", "s", "lack"), verbs, strict=True))
         self["all"], self.others = where.items, list[str]()
         self.add_kinds(kind)
 
@@ -56,16 +57,20 @@ class _ValueParts(Parts):
             self.draw_value()
         return self.kinds[name]
 
-    @draws("V W name")
-    def draw_value(self) -> None:
-        """Draws a value that is said in one word, and another one."""
-        say = self.say
-        found = [
+    def words(self) -> list[tuple[Attribute, Choice, str]]:
+        """The values that can be said, with a word for each; a value that stands for its items is neither a noun nor a
+        rank."""
+        return [
             (attribute, choice, word)
-            for attribute, choice in say.values(nouns=False)
+            for attribute, choice in self.say.values(nouns=False)
             for word in choice.words
             if attribute.kind == "categorical" and " " not in word
         ]
+
+    @draws("V W name")
+    def draw_value(self) -> None:
+        """Draws a value that is said in one word, and another one."""
+        say, found = self.say, self.words()
         if not found:
             raise Unfit
         attribute, choice, word = say.rng.choice(found)
@@ -76,6 +81,19 @@ class _ValueParts(Parts):
         self.others = [say.has(attribute, each) for each in others]
         self.kinds |= {"v": Kind(word, word, say.has(attribute, choice)), "w": Kind("", "", say.has(attribute, other))}
         self |= {"V": word, "name": say.rng.choice(attribute.words), "W": say.rng.choice(other.words)}
+
+
+class _NamedParts(_ValueParts):
+    """Values of any attribute: "the circle" is a shape."""
+
+    def __init__(self, say: Speaker, row: Row) -> None:
+        super().__init__(say, row)
+        if self.where.is_negative:
+            raise Unfit
+
+    def words(self) -> list[tuple[Attribute, Choice, str]]:
+        named = [(attribute, choice, self.say.rng.choice(choice.words)) for attribute, choice in self.say.values()]
+        return [(a, choice, f"the {word}" if a.is_noun else word) for a, choice, word in named if " " not in word]
 
 
 class _Missing(AttributeParts):
@@ -178,7 +196,7 @@ def shared_noun(say: Speaker) -> Sentence | None:
 
 
 def counts_in_order(say: Speaker) -> Sentence | None:
-    """ "From left to right, the towers contain three, one and four blocks"; "the number of circles grows …"."""
+    """ "From left to right, the towers contain three, one and four blocks"."""
     low, high = say.world.boxes
     if low != high or not 2 <= high <= 4:
         return None
@@ -186,9 +204,6 @@ def counts_in_order(say: Speaker) -> Sentence | None:
     order = "(from left to right|going left to right|left to right)" if forwards else "from right to left"
     words = {"box": say.box, "boxes": say.boxes, "Xs": kind.plural, "order": order}
     counts = [f"count({kind.among(f'all_boxes[{at}]')})" for at in range(high)][:: 1 if forwards else -1]
-    if say.chance(0.5):
-        row = _TABLES["growing" if kind.condition or not say.is_tower else "growing_towers"].draw(say)
-        return Sentence(row.say(say, **words), f" {row.columns[0]} ".join(counts))
     numbers = [say.small(0 if say.chance(0.2) else 1, 5) for _ in counts]
     said = [say.number(number) for number in numbers]
     words |= {"comma": ", ".join(said), "listed": f"{', '.join(said[:-1])} and {said[-1]}"}
@@ -211,7 +226,8 @@ def neighbours(say: Speaker) -> Sentence | None:
 
 
 RULES = (
-    *rules_of(_TABLES, _ValueParts, appears=4.0, values=2.5, other=0.6, in_boxes=0.7, all_of_it=0.7, dominant=2.0),
+    *rules_of(_TABLES, _ValueParts, appears=4.0, values=1.5, other=0.6, in_boxes=0.7, all_of_it=0.7, dominant=2.0),
+    *rules_of(_TABLES, _NamedParts, named=2.0),
     *rules_of(_TABLES, _Missing, missing=2.5),
-    *((3.0, generic_condition), (2.0, shared_noun), (1.5, counts_in_order), (1.5, and_both), (0.8, neighbours)),
+    *((3.0, generic_condition), (2.0, shared_noun), (0.8, counts_in_order), (1.5, and_both), (0.8, neighbours)),
 )
