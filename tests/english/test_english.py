@@ -12,7 +12,7 @@ from collections import defaultdict
 import pytest
 from drawn import SHARES, draw_statements, each_world, scenes, statements
 
-from some_worlds import NLVR
+from some_worlds import NLVR, scenes_of
 from veriscene import worlds
 from veriscene.english import logic
 from veriscene.english.grammar import draw_alike
@@ -20,6 +20,7 @@ from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.program import Statement
 from veriscene.world.schema import World
+from veriscene.world.world_file import world_of
 
 NOTATION = re.compile(r"[\[\]()|~^{}@#$<>]|  ")
 MAX_JUDGED = 600  # statements of a world that are judged on scenes
@@ -111,3 +112,19 @@ def test_the_grammar_has_breadth() -> None:
 def test_words_of_all_constructions_occur(words: str) -> None:
     for world in list(SHARES)[:2]:
         assert any(re.search(rf"\b{words}", each.text.lower()) for each in statements(world)), world.name
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"price": {"range": [1, 20], "step": 1}},
+        {"kind": {"values": ["a b", "blue"], "noun": True}, "state": {"values": ["all items", "on hold"]}},
+    ],
+    ids=["numbers alone", "values of several words"],
+)
+def test_any_world_can_be_spoken_about(attributes: dict[str, object]) -> None:
+    tree = {"name": "marks", "canvas": [100, 100], "boxes": 2, "items": [0, 6], "extent": 10, "attributes": attributes}
+    world = world_of(tree, where="tests")
+    given = scenes_of(world, 40)
+    truths = [sum(each.program.holds(scene) for scene in given) for each in draw_statements(world, 600)]
+    assert sum(0 < number < len(given) for number in truths) > 300

@@ -9,7 +9,8 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, general, named_attributes, those_with
 from veriscene.english.compare import ordered, said
 from veriscene.english.contents import BOXES, all_but, at, content, short, short_content, this_box, two_boxes
-from veriscene.english.parts import Parts, Unfit, draws, rules_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, draws, rules_of
 from veriscene.english.pattern import statement
 from veriscene.english.shares import looks
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker

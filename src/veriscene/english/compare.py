@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill, free_attribute, tell, value_of
-from veriscene.english.parts import Parts, Unfit, contents_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, contents_of
 from veriscene.english.places import other_kind, place
 from veriscene.english.predicates import Predicate, being, doing, having, valued
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker

@@ -7,7 +7,8 @@ from dataclasses import replace
 from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import A, Content, fill
-from veriscene.english.parts import Parts, Unfit, contents_of, draws
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, contents_of, draws
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Speaker
 from veriscene.english.tables import tables
 
@@ -130,6 +131,8 @@ def listed(say: Speaker, where: Domain) -> Content:
     """ "Two circles, a square and at least one triangle"; "one circle, two squares and nothing else"."""
     is_all = say.chance(0.3)
     kinds = clauses.value_kinds(say, say.pick(1, 2, 2, 2, 3)) if is_all else clauses.alternatives(say)
+    if not kinds:
+        raise Unfit
     quantities = [clauses.small_amount(say) for _ in kinds]
     if is_all:
         numbers = [say.small(1, 3) for _ in kinds]

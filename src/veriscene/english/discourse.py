@@ -9,7 +9,8 @@ from dataclasses import replace
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, Content, tell, those_with
 from veriscene.english.contents import BOXES, at, content, short, this_box, two_boxes
-from veriscene.english.parts import Parts, Unfit, draws, rules_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, draws, rules_of
 from veriscene.english.pattern import is_negative
 from veriscene.english.speaker import Domain, Sentence, Speaker
 from veriscene.english.tables import Row, tables

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from veriscene.english import boxes, compare, contents, definite, discourse, forms, logic, places, towers, values
+from veriscene.english.meaning import Unfit
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
@@ -35,7 +36,10 @@ def draw_alike(rng: random.Random, language: Language, count: int) -> list[State
     while True:
         has_towers = language.world.towers is not None
         say = Speaker(rng, lexicon_of(language), "tower" if has_towers and rng.random() < 0.4 else None)
-        sentence = logic.combined(say, simple_sentence)
+        try:
+            sentence = logic.combined(say, simple_sentence)
+        except Unfit:
+            continue
         if sentence is not None:
             program = language.parse(sentence.meaning)
             return [Statement(forms.spoken(say, sentence), say.scene_kind, program) for _ in range(count)]

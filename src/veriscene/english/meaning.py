@@ -11,8 +11,14 @@ from itertools import accumulate
 ALL_ITEMS, ALL_BOXES = "all_items", "all_boxes"
 
 
+class Unfit(Exception):
+    """A rule does not fit the world, or a row the words that were drawn."""
+
+
 def bind(condition: str, sign: str = "@") -> str:
-    """Returns a lambda over the items (`@`) or the boxes (`#`) of a condition."""
+    """Returns a lambda over the items (`@`) or the boxes (`#`) of a condition; an empty one is met by all."""
+    if not condition:
+        raise Unfit
     name = f"{'x' if sign == '@' else 'b'}{condition.count('lambda')}"
     return f"lambda {name}: {condition.replace(sign, name)}"
 
@@ -56,6 +62,8 @@ def either(*conditions: str) -> str:
 
 
 def negation(condition: str) -> str:
+    if not condition:
+        raise Unfit  # nothing is other than an item
     if condition.startswith("not ") and _is_one_call(condition[4:]):
         inner = condition[4:]
         return inner[1:-1] if inner.startswith("(") else inner

@@ -25,16 +25,13 @@ from typing import TypeVar
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, HAS, HAVE, SEE, Content, free_kind, two_kinds
+from veriscene.english.meaning import Unfit
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, Table
 
 _BOXES = mean.ALL_BOXES
 _OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many|steps|next|before)\(")
 _SLOT = re.compile(r"\{(\w+)\}")
-
-
-class Unfit(Exception):
-    """A rule does not fit the world, or a row the words that were drawn."""
 
 
 _Draw = TypeVar("_Draw", bound=Callable[..., None])

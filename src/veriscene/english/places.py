@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill, tell
-from veriscene.english.parts import Parts, Unfit, contents_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, contents_of
 from veriscene.english.predicates import Predicate, being, doing, having, negative
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, tables

@@ -9,7 +9,8 @@ from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill
 from veriscene.english.compare import anything
-from veriscene.english.parts import Parts, Unfit, contents_of, draws
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, contents_of, draws
 from veriscene.english.predicates import Predicate, negative
 from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
 from veriscene.english.tables import Row, tables

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from veriscene.english import meaning as mean
+from veriscene.english.meaning import Unfit
 from veriscene.english.pattern import expand
 from veriscene.english.tables import Row, tables
 from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
@@ -315,13 +316,16 @@ class Speaker:
         if self.chance(self.foreign):
             word = self.lexicon.foreign_adjective(self.rng)
             return Property(word, word, FOREIGN)
-        if self.chance(0.12):
+        values = self.values(nouns=noun)
+        if not values or self.chance(0.12):
             from veriscene.english.compare import measured_property  # which draws from a speaker, too
 
             if (limit := measured_property(self)) is not None:
                 return limit
+        if not values:
+            raise Unfit
         for _ in range(30):
-            attribute, choice = self.rng.choice(self.values(nouns=noun))
+            attribute, choice = self.rng.choice(values)
             condition = self.has(attribute, choice)
             if f"{self.lexicon.names[attribute.name]}(@)" not in avoid:
                 break

@@ -14,7 +14,8 @@ from functools import wraps
 from veriscene.english import meaning as mean
 from veriscene.english.boxes import BoxParts
 from veriscene.english.clauses import amount
-from veriscene.english.parts import Unfit, draws, rules_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import draws, rules_of
 from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
 from veriscene.english.shares import share_of

@@ -6,7 +6,8 @@ from __future__ import annotations
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, HAVE
 from veriscene.english.contents import domain
-from veriscene.english.parts import Parts, Unfit, draws, rules_of
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import Parts, draws, rules_of
 from veriscene.english.shares import AttributeParts
 from veriscene.english.speaker import Kind, Property, Sentence, Speaker
 from veriscene.english.tables import Row, tables
