@@ -215,7 +215,8 @@ def from_json(tree: object, *, where: str, kinds: ModelConfigs) -> Config:
     name = model.get("name")
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InputError(f"unknown model {name!r:.60}", where=where, allowed=f"choose from {', '.join(sorted(kinds))}")
+        allowed = f"choose from {', '.join(sorted(kinds))}, or add a plug-in's with --plugin MODULE"
+        raise InputError(f"unknown model {name!r:.60}", where=where, allowed=allowed)
     return Config(
         model=read(kind, model, where=where, prefix="model."),
         data=read(DataConfig, sections.get("data", {}), where=where, prefix="data."),
