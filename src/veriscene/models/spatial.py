@@ -60,7 +60,9 @@ class SpatialConfig(RecurrentConfig):
 
 
 # Words that tell boxes apart in any world; "2nd" is read as two words.
-TELLING = ("outer", "outermost", "ends", "respectively", "st", "nd", "rd", "th")
+ENDS = ("outer", "outermost", "outside", "end", "ends")
+SIDE_BY_SIDE = ("adjacent", "beside", "neighboring", "neighbouring")
+TELLING = (*ENDS, *SIDE_BY_SIDE, "respectively", "st", "nd", "rd", "th")
 
 
 def box_words(vocabulary: Vocabulary, world: World) -> Tensor:
