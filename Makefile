@@ -15,7 +15,7 @@ RUN := PYTHONPATH=src $(PYTHON) -m
 else
 RUN := $(BIN)/python -m
 # Tests of one file stay together, for they share what is expensive to make.
-IN_PARALLEL := -n logical --maxprocesses 4 --dist loadfile
+IN_PARALLEL := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_SERVE := $(VENV)/.installed-serve

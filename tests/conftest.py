@@ -27,6 +27,8 @@ for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = "VERISCENE_TEST_FOLDER"
+# Files that take longest. One that began last would run alone on one core, while the others have nothing left to do.
+LONGEST = {f"test_{name}.py" for name in ("clusters", "guides", "judge", "ported", "same_bits", "torture")}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if SHARED not in os.environ:
         os.environ[SHARED] = tempfile.mkdtemp(prefix="veriscene-test-")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(SHARED), ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session", autouse=True)
