@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -239,6 +240,29 @@ def test_memory_does_not_grow_with_the_questions(judge: Judge, tmp_path: Path) -
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 1.1 * peaks[1]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_garbage_is_rarely_collected_while_a_part_is_judged_and_as_usual_after_it(
+    kind: str, judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    usual, seen = gc.get_threshold(), list[tuple[int, int, int]]()
+    rows = Bulk.rows
+
+    def watched(bulk: Bulk, part: Part) -> Iterator[dict[str, Any]]:
+        for row in rows(bulk, part):
+            seen.append(gc.get_threshold())
+            yield row
+
+    monkeypatch.setattr(Bulk, "rows", watched)
+    write(tmp_path / "in.jsonl", OTHERS, WORLD)
+    (tmp_path / "out").mkdir()
+    bulk = Bulk("best", tmp_path / "in.jsonl", tmp_path / "out", format=kind)
+    bulk.answer(bulk.parts[0])
+    assert set(seen) == {bulk_module.RARE_COLLECTIONS} and len(seen) == len(OTHERS)
+    assert gc.get_threshold() == usual
 
 
 def test_a_stream_without_maps_has_the_same_verdicts(judge: Judge) -> None:
