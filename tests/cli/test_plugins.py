@@ -137,3 +137,13 @@ def test_a_plugin_is_known_by_its_names(plugin: Path, monkeypatch: pytest.Monkey
         load_plugin("torn_plugin")
     with pytest.raises(InputError):
         load_plugin("json")
+
+
+def test_a_plugin_that_raises_is_one_line_with_its_name_the_exception_and_the_place(plugin: Path) -> None:
+    (plugin / "broken_plugin").mkdir()
+    (plugin / "broken_plugin" / "__init__.py").write_text("from broken_plugin import parts")
+    (plugin / "broken_plugin" / "parts.py").write_text("import json\n\nSIZES = json.loads('{')\n")
+    done = veriscene("--plugin", "broken_plugin", "models", cwd=plugin)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    for told in ("plug-in broken_plugin", "parts.py:3:", "JSONDecodeError"):
+        assert told in done.stderr
