@@ -81,6 +81,8 @@ BAD_INPUT = {
     "judge model corpus/dev/dev.json corpus/dev": "corpus/dev: holds the questions",
     "judge model corpus/dev/dev.json out --shard 2/2": "--shard 2/2",
     "predict model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
+    "export shapeworld out.onnx": "shapeworld: is a reader",
+    "export none.safetensors out.onnx": "none.safetensors: cannot be read",
     "explain nothing --statement circle --scene scene.json": "nothing",
     "explain model --statement circle --scene none.json": "none.json",
     "explain model --statement circle --scene corpus/dev/dev.json": "dev.json",

@@ -373,13 +373,16 @@ def export(
     try:
         from veriscene.judge import checkpoint as checkpoints
         from veriscene.judge.export import export as write_onnx
-        from veriscene.judge.export import export_beside
+        from veriscene.judge.export import export_beside, is_reader, weights_file
     except ModuleNotFoundError as error:
         raise missing_package(error, "onnx") from None
 
     if out is None:
         print("\n".join(map(str, export_beside(model, say=output.say))))
         return
+    if path := weights_file(model):
+        what = "is a reader, not a checkpoint" if is_reader(path) else "is a file of weights, not a checkpoint's folder"
+        raise InputError(what, where=model, allowed="without OUT, a reader's graphs are written beside its weights")
     write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)
 

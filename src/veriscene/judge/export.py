@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.export import Dim
 
@@ -79,16 +79,31 @@ def export(checkpoint: Checkpoint, path: Path, *, weights: Path | None = None, s
 def export_beside(model: str | Path, *, say: Say = silent) -> list[Path]:
     """Writes graphs beside the weights of a checkpoint and of its reader, or of a reader's or eyes' file alone, which
     are then used without torch. Returns the paths of the graphs."""
-    if str(model).endswith(SAFETENSORS):
-        with safe_open(model, "np") as stored:
-            is_reader = "reader" in (stored.metadata() or {})
-        return [*export_reader(Path(model), say=say)] if is_reader else [export_eyes(Path(model), say=say)]
+    if path := weights_file(model):
+        return [*export_reader(path, say=say)] if is_reader(path) else [export_eyes(path, say=say)]
     folder = folders.find(model)
     graphs = [folder / folders.GRAPH]
     export(checkpoints.load(folder), graphs[0], weights=folder / folders.WEIGHTS, say=say)
     if (folder / folders.READER).exists():
         graphs += export_reader(folder / folders.READER, say=say)
     return graphs
+
+
+def weights_file(model: str | Path) -> Path | None:
+    """Returns the file of a reader or of eyes that `model` names; None for a checkpoint."""
+    path = folders.shipped_readers().get(str(model), Path(model))
+    return path if path.suffix == SAFETENSORS else None
+
+
+def is_reader(path: Path) -> bool:
+    """Returns whether a file of weights says that it is a reader's; raises InputError if it cannot be read."""
+    with files.opened(path):  # for its error messages: safetensors does not name a missing file
+        pass
+    try:
+        with safe_open(path, "np") as stored:
+            return "reader" in (stored.metadata() or {})
+    except SafetensorError as error:
+        raise InputError(f"damaged ({first_line(error)})", where=path) from None
 
 
 def export_reader(path: Path, *, say: Say = silent) -> tuple[Path, Path]:
