@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ from veriscene import worlds
 from veriscene.cli.serve import world_of_data
 from veriscene.judge import load
 from veriscene.training.spec import CORPUS, DEV, Record
+from veriscene.world.random_scenes import random_scene
 from veriscene.world.world_file import to_toml
 
 SHELF_FILE = Path(__file__).resolve().parents[2] / "examples" / "shelf" / "shelf.toml"
@@ -51,6 +53,14 @@ def test_a_new_world_can_be_shown_whatever_its_file_is_called(tmp_path: Path) ->
         command = shlex.split(made.stdout.partition("look at it with: veriscene ")[2])
         shown = veriscene(*command, cwd=tmp_path)
         assert shown.returncode == 0, shown.stderr
+
+
+def test_a_lone_scene_is_drawn_with_the_world_that_is_named(tmp_path: Path) -> None:
+    scene = SHELF.to_json_scene(random_scene(SHELF, random.Random(1)))
+    (tmp_path / "scene.json").write_text(json.dumps(scene))
+    done = veriscene("data", "render", "scene.json", "scene.svg", "--world", str(SHELF_FILE), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "scene.svg").read_text().startswith("<svg")
 
 
 def test_the_run_is_evaluated_exported_and_reported_as_any_other(place: Path) -> None:

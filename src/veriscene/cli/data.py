@@ -152,6 +152,10 @@ def render(
     out: Annotated[Path, argument("A new folder, or a new .png or .svg file.")],
     kind: Annotated[str, option("Of the pictures in a folder: png or svg.", "--format")] = "png",
     permutations: Annotated[int, option("Pictures of each scene, 1 to 6: the orders of its boxes.")] = 1,
+    world: Annotated[
+        str | None,
+        option("The world of the scenes. Default: world.toml beside FILE, or nlvr.", metavar="NAME|FILE.toml"),
+    ] = None,
 ) -> None:
     """Draw scenes; PNGs have the corpus's exact pixels.
 
@@ -164,8 +168,7 @@ def render(
     from veriscene.world.examples import read_scene_file
     from veriscene.worlds.nlvr.pictures import FORMATS, render_examples, render_scene
 
-    world = worlds.of_corpus(file)
-
+    known = worlds.of_corpus(file) if world is None else worlds.get(world)
     if kind not in FORMATS:
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
     suffix = out.suffix.removeprefix(".").lower()
@@ -174,16 +177,16 @@ def render(
             raise typer.BadParameter("a single picture has one order", param_hint="--permutations")
         check_absent(out)
         try:
-            scene = read_scene_file(file, world)
+            scene = read_scene_file(file, known)
         except InputError as error:
             hint = error.allowed or "to draw the scenes of an NLVR file, name a folder"
             raise InputError(error.what, where=error.where, allowed=hint) from None
-        write_bytes(out, render_scene(world, scene, suffix))
+        write_bytes(out, render_scene(known, scene, suffix))
         print(out)
         return
-    examples = worlds.read(file, world)
+    examples = worlds.read(file, known)
     with progress_bar("scenes") as progress:
-        render_examples(world, examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
+        render_examples(known, examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
     print(f"{out}: {len(examples) * permutations:,} pictures of {len(examples):,} scenes")
 
 
