@@ -109,7 +109,8 @@ def test_an_exported_table_becomes_the_same_corpus_again(kind: str, tmp_path: Pa
     ("name", "text", "where"),
     [
         ("t.jsonl", '{"split": "dev"}\n', "row 1: identifier"),
-        ("t.jsonl", '{"split": "../dev"}\n', "row 1"),
+        ("t.jsonl", '{"split": "../dev"}\n', "row 1: split"),
+        ("t.jsonl", '{"statement": "There is a box."}\n', "row 1: split"),
         ("t.jsonl", "[]\n", "line 1"),
         ("t.parquet", "PAR1 and so on", None),
         ("t.jsonl", "", None),

@@ -28,7 +28,7 @@ from veriscene.errors import InputError, first_line, located, missing_package
 from veriscene.files import check_absent, json_objects, opened, read_lines, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example, of_record
-from veriscene.world.schema import World
+from veriscene.world.schema import World, not_allowed
 
 FORMATS = ("jsonl", "parquet")
 ROWS_PER_GROUP = 4096  # of a parquet file; what is held in memory besides the file itself
@@ -80,7 +80,7 @@ def examples_of(rows: Iterable[Mapping[str, Any]], world: World) -> dict[str, li
         with located(f"row {number}"):
             split = columns.pop("split", None)
             if not isinstance(split, str) or not re.fullmatch(r"\w[\w-]*", split):
-                raise InputError(f"split {split!r:.60}", allowed="it must be a name, as train or dev")
+                raise not_allowed(split, "it must be a name, as train or dev").at("split")
             example = of_record({world.scene_field: columns.pop("scene", None), **columns}, world)
             if example.identifier in splits.setdefault(split, {}):
                 raise InputError(f"identifier {example.identifier!r} occurs twice in {split}")
