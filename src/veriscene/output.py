@@ -119,3 +119,8 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun: 1 statement, 2,000 statements. The plural ends with s unless another one is given."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

@@ -18,6 +18,7 @@ import typer
 from veriscene import __version__, files
 from veriscene.cli.output import AsJson
 from veriscene.errors import EXTRAS, InputError, message
+from veriscene.output import counted
 
 BASE = ("numpy", "onnxruntime", "safetensors", "pillow", "typer", "rich", "huggingface_hub")
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "prometheus_client": "prometheus-client"}  # by the module's name
@@ -83,7 +84,7 @@ def _version(name: str) -> str | None:
 
 def _devices() -> list[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = [f"cpu: {cores} cores, {platform.machine()}"]
+    found = [f"cpu: {counted(cores, 'core')}, {platform.machine()}"]
     if _is_installed("torch"):
         import torch
 

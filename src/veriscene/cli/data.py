@@ -12,6 +12,7 @@ import typer
 from veriscene.cli.output import AsJson, argument, option, progress_bar
 from veriscene.errors import InputError, located
 from veriscene.files import NEW_FOLDER, check_absent, filled, write_bytes, write_text
+from veriscene.output import counted
 from veriscene.world.corpus import split_file
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def check(files: Files) -> None:
                     print(found, flush=True)
                 else:
                     valid += 1
-        print(f"{path}: {valid:,} valid examples, {problems:,} problem{'' if problems == 1 else 's'}")
+        print(f"{path}: {counted(valid, 'valid example')}, {counted(problems, 'problem')}")
         total += problems
     if total:
         raise typer.Exit(1)
@@ -109,8 +110,8 @@ def synth(
             corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
         synthetic.write(partial, corpus)
     for split, examples in corpus.items():
-        print(f"{split_file(out, split)}: {len(examples):,} examples")
-        print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
+        print(f"{split_file(out, split)}: {counted(len(examples), 'example')}")
+        print(f"{synthetic.program_file(out, split)}: {counted(len(corpus.statements[split]), 'program')}")
 
 
 def _write_programs(out: Path, count: int, *, seed: int, level: str, world: str | None, plain: float) -> None:
@@ -130,7 +131,7 @@ def _write_programs(out: Path, count: int, *, seed: int, level: str, world: str 
             known, count, level=level, plain=plain, seed=seed, workers=usable_cores(), progress=progress
         )
         write_bytes(out, lines)
-    print(f"{out}: {count:,} statements with programs")
+    print(f"{out}: {counted(count, 'statement')} with programs")
 
 
 @data.command()
@@ -143,7 +144,7 @@ def get(folder: Annotated[Path, argument("Corpus folder to write.")]) -> None:
 
     is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))
     new = sum(is_new.values())
-    print(f"{folder}: {new:,} files downloaded, {len(is_new) - new:,} already there")
+    print(f"{folder}: {counted(new, 'file')} downloaded, {len(is_new) - new:,} already there")
 
 
 @data.command()
@@ -187,7 +188,8 @@ def render(
     examples = worlds.read(file, known)
     with progress_bar("scenes") as progress:
         render_examples(known, examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
-    print(f"{out}: {len(examples) * permutations:,} pictures of {len(examples):,} scenes")
+    pictures, scenes = counted(len(examples) * permutations, "picture"), counted(len(examples), "scene")
+    print(f"{out}: {pictures} of {scenes}")
 
 
 @data.command()
@@ -270,8 +272,8 @@ def import_(
                 examples = own.split(own.read_table(table, scenes, known, see), dev_share=share, seed=chance)
             own.write(partial, examples, known, dev_share=share, seed=chance)
     for split, found in examples.items():
-        statements = len({example.presentation for example in found})
-        print(f"{split_file(target, split)}: {len(found):,} examples of {statements:,} statements")
+        statements = counted(len({example.presentation for example in found}), "statement")
+        print(f"{split_file(target, split)}: {counted(len(found), 'example')} of {statements}")
 
 
 def _with_eyes() -> Callable[[Path], Scene]:
@@ -307,7 +309,7 @@ def export(
     kind = kind or out.suffix.removeprefix(".")
     with progress_bar("examples") as progress:
         rows = write_table(path, out, kind=kind, images=images, progress=progress)
-    print(f"{out}: {rows:,} examples")
+    print(f"{out}: {counted(rows, 'example')}")
 
 
 _SOURCE_HELP = (

@@ -15,6 +15,7 @@ import typer
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher, argument, option
 from veriscene.errors import InputError
+from veriscene.output import counted
 
 if TYPE_CHECKING:
     from veriscene.lab.plans import Row
@@ -69,7 +70,7 @@ def reproduce(
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for row in unfinished.values():
         output.say(f"{row.name}: {work.command(row)}")
-    what = f"{len(unfinished)} rows to train, {work.seeds_left(todo)} seeds"
+    what = f"{counted(len(unfinished), 'row')} to train, {counted(work.seeds_left(todo), 'seed')}"
     output.say(f"{what}, in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
         _say_times(work, list(unfinished.values()))
@@ -84,7 +85,9 @@ def reproduce(
         output.say(f"interrupted and saved; to continue: {command}")
         raise typer.Exit(INTERRUPTED)
     if left:
-        output.say(f"shard {shard} is done; {left} seeds are left to other shards, the last of which writes the table")
+        output.say(
+            f"shard {shard} is done; {counted(left, 'seed')} left to other shards, the last of which writes the table"
+        )
         output.result(json.dumps({"out": str(out), "seeds_left": left}) if as_json else str(out))
         return
     table = work.table()
@@ -145,7 +148,7 @@ def tune(
     spec = Spec.of(preset, data=data, changes=fixed, programs=teacher or [])
     search = Search.of(spec, space or [], fixed=set(map(key_of, fixed)))
     folder = out or Path("runs") / f"tune-{preset}"
-    output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")
+    output.say(f"{counted(trials, 'trial')} in {folder}, of {', '.join(search.space)}")
     try:
         best = run_study(search, folder=folder, trials=trials, machine=output.make_machine())
     except KeyboardInterrupt:

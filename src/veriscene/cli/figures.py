@@ -12,6 +12,7 @@ from veriscene.cli.judge import Examples, Model
 from veriscene.cli.output import argument, option
 from veriscene.errors import InputError
 from veriscene.files import write_bytes
+from veriscene.output import counted
 
 if TYPE_CHECKING:
     from veriscene.metrics.judged import Judged
@@ -73,7 +74,7 @@ def figures(
     else:
         shown = choose(kind, every, count)
         if shown and len(shown) < count:
-            output.say(f"only {len(shown)} statements have an example {told}")
+            output.say(f"only {counted(len(shown), 'statement')} with an example {told}")
     if not shown:
         raise InputError(f"has no example {told}", where=file)
     pages = draw(kind, shown, [Path(name).name.removesuffix(".onnx") for name in names], page)

@@ -18,6 +18,7 @@ from veriscene.cli import output
 from veriscene.cli.output import AsJson, Shard, argument, option
 from veriscene.errors import InputError, MissingRequirement, located, missing_package, printable
 from veriscene.files import check_absent, opened, write_text
+from veriscene.output import counted
 
 if TYPE_CHECKING:
     from veriscene.judge.judge import Judge, Question, Verdict
@@ -267,7 +268,7 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
     if not questions:
         raise InputError("is empty", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     if failed:
-        raise InputError(f"{failed:,} of {questions:,} questions could not be judged", where="standard input")
+        raise InputError(f"{failed:,} of {counted(questions, 'question')} could not be judged", where="standard input")
 
 
 def judge(
@@ -305,7 +306,7 @@ def judge(
         print(json.dumps(done))
         return
     shares = ", ".join(f"{done[name]:,} {name.replace('_', ' ')}" for name in ("true", "not_understood", "malformed"))
-    print(f"judged {done['questions']:,} questions in {done['seconds']:.1f} s: {shares}")
+    print(f"judged {counted(done['questions'], 'question')} in {done['seconds']:.1f} s: {shares}")
     print(f"files of answers in {out}: {done['parts']:,}, new: {done['judged_parts']:,}")
 
 
@@ -423,9 +424,9 @@ def _print_scores(
         print(json.dumps({**record, **also}))
     elif scores is not None:
         low, high = scores.interval
-        interval, unit = f"95 % interval {low:.2%} to {high:.2%}", "pictures" if "pictures" in also else "examples"
-        print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} {unit})")
-        print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+        interval, unit = f"95 % interval {low:.2%} to {high:.2%}", "picture" if "pictures" in also else "example"
+        print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {counted(scores.examples, unit)})")
+        print(f"consistency  {scores.consistency:.2%}  ({counted(scores.presentations, 'presentation')})")
         if also.get("not_understood"):
             print(f"not understood {also['not_understood']:.2%} (counted as wrong)")
         figures = (Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval"))

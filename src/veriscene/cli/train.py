@@ -11,6 +11,7 @@ import typer
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Shard, Teacher, argument, option
 from veriscene.errors import InputError
+from veriscene.output import counted
 
 if TYPE_CHECKING:
     from veriscene.metrics.accuracy import Summary
@@ -117,7 +118,7 @@ def _train_shard(spec: Spec, folder: Path, count: int, shard: str, machine: Mach
         raise typer.Exit(INTERRUPTED)
     # One process looks: another shard may finish a seed meanwhile.
     if left := int(machine.from_main(str(several.left(folder, count)))):
-        output.say(f"shard {shard} is done; {left} seeds are left to other shards")
+        output.say(f"shard {shard} is done; {counted(left, 'seed')} left to other shards")
         output.result(str(folder))
         return
     _report_seeds(folder, several.resume(folder, machine=machine, count=count, wait=True))

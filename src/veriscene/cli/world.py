@@ -11,6 +11,7 @@ import typer
 
 from veriscene.cli.output import argument, option
 from veriscene.errors import InputError
+from veriscene.output import counted
 
 app = typer.Typer(
     help="Worlds of your own: what scenes can contain, as a TOML file.",
@@ -79,4 +80,4 @@ def show(
     world, rng = worlds.get(file), random.Random(seed)
     target = out or Path(f"{Path(file).stem}.svg")
     write_text(target, contact_sheet(world, [random_scene(world, rng) for _ in range(scenes)]))
-    print(f"{target}: {scenes} scenes of the world {world.name}")
+    print(f"{target}: {counted(scenes, 'scene')} of the world {world.name}")

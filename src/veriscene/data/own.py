@@ -15,6 +15,7 @@ from typing import Any
 from veriscene import worlds
 from veriscene.errors import InputError, located
 from veriscene.files import read_text, write_text
+from veriscene.output import counted
 from veriscene.world import corpus, examples
 from veriscene.world.examples import LABELS, Example, check_statement, normalized
 from veriscene.world.scene import Scene
@@ -112,7 +113,7 @@ def _records(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 raise InputError(what, where=f"{table}:1", allowed=f"the first line must name {', '.join(COLUMNS)}")
         for fields in filled:
             if len(fields) != len(header):
-                what = f"has {len(fields)} columns, the header {len(header)}"
+                what = f"has {counted(len(fields), 'column')}, the header {len(header)}"
                 allowed = "put a text with commas in double quotes"
                 raise InputError(what, where=f"{table}:{reader.line_num}", allowed=allowed)
             yield reader.line_num, dict(zip(header, fields, strict=True))

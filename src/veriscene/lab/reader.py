@@ -44,6 +44,7 @@ from veriscene.language.language import Language
 from veriscene.language.program import read_programs
 from veriscene.language.tokens import VALUE, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
+from veriscene.output import counted
 from veriscene.training.optimization import EMA, Muon, matrices_apart
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
@@ -185,7 +186,7 @@ def train(
     ]
     torch.manual_seed(settings.seed)
     with closing(Workers(Lessons(world, settings), settings.workers)) as workers, ThreadPoolExecutor(1) as ahead:
-        say(f"drawing {settings.statements:,} statements an epoch")
+        say(f"drawing {counted(settings.statements, 'statement')} an epoch")
         first = _joined(workers.make(0))
         words, tokens = _vocabularies([*first, *_joined(own)])
         config = ReaderConfig(

@@ -32,6 +32,7 @@ from veriscene.lab.table import Compared, Result, Table, page, predictions_file
 from veriscene.metrics.accuracy import difference, train_statements
 from veriscene.metrics.judged import Judged
 from veriscene.models.settings import key_of
+from veriscene.output import counted
 from veriscene.training.distributed import Machine
 from veriscene.training.source import labelled
 from veriscene.training.spec import Record, Spec, commit
@@ -348,7 +349,7 @@ class Reproduction:
         if not seeds.is_folder_of_seeds(own := self.own(row)):
             return "not trained yet"
         count = len(seeds.read(own).seeds)
-        return f"{count - seeds.left(own, row.seeds)} of {count} seeds trained so far"
+        return f"{count - seeds.left(own, row.seeds)} of {counted(count, 'seed')} trained so far"
 
     def _origin(self, command: str) -> list[tuple[str, str]]:
         """Returns facts about the command that writes the page."""
@@ -362,7 +363,7 @@ class Reproduction:
             ("command", command),
             ("corpus", str(self.data)),
             ("commit", commit() or "unknown"),
-            ("machine", f"{self.machine}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
+            ("machine", f"{self.machine}; {counted(len(os.sched_getaffinity(0)), 'core')}, {platform.platform()}"),
             ("environment", ", ".join([f"veriscene {__version__}", *versions])),
             ("page written", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ]

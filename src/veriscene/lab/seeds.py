@@ -25,7 +25,7 @@ from veriscene.judge.evaluate import probabilities
 from veriscene.judge.folders import BEST, SUMMARY
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Score, Summary, train_statements, unseen_accuracy
-from veriscene.output import Output, clock
+from veriscene.output import Output, clock, counted
 from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, OnEvent, Step, read_log
 from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint
@@ -326,6 +326,7 @@ def time_of_a_seed(spec: Spec, folder: Path, machine: Machine) -> str:
         return f"not estimated: its examples are not ready after {PREPARING_SECONDS:.0f} s"
     by_steps, limit = watch.steps * watch.per_step, spec.config.training.minutes * 60
     return (
-        f"at most about {clock(min(by_steps, limit or by_steps))} a seed, and scoring: {watch.steps:,} steps of"
-        f" {watch.per_step:.2g} s, as measured for {MEASURED_SECONDS:.0f} s on {machine}"
+        f"at most about {clock(min(by_steps, limit or by_steps))} a seed, and scoring:"
+        f" {counted(watch.steps, 'step')} of {watch.per_step:.2g} s,"
+        f" as measured for {MEASURED_SECONDS:.0f} s on {machine}"
     )

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from veriscene.lab.plans import Figure, Plan, Row
 from veriscene.metrics.accuracy import Difference, Summary
+from veriscene.output import counted
 from veriscene.report.page import document, facts
 from veriscene.world.drawing import escape
 
@@ -144,7 +145,7 @@ def page(
         ("How it was made", facts(origin) + trained),
     ]
     body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
-    figures = f", {len(drawn)} of {len(drawn) + len(undrawn)} figures drawn" if plan.figures else ""
+    figures = f", {len(drawn)} of {counted(len(drawn) + len(undrawn), 'figure')} drawn" if plan.figures else ""
     content = f"""<h1>{escape(plan.title)}: the paper and this reproduction</h1>
 <p class="quiet">{len(table.results)} of {len(plan.rows)} rows measured here{figures}.</p>
 <p class="quiet">Accuracy in %. Here: the mean over seeds, ± their standard deviation; the weights of each seed are
@@ -176,8 +177,7 @@ def _row(row: Row, result: Result | None) -> str:
         means = [f"<strong>{mean}</strong>" if mean else "" for mean in result.shares("accuracy")]
         cells[1:4:2] = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
         cells[5:] = result.shares("unseen") + result.shares("consistency")
-        count = len(result.dev.scores)
-        told = f"{count} seed{'s' if count > 1 else ''}, {result.supervision}"
+        told = f"{counted(len(result.dev.scores), 'seed')}, {result.supervision}"
     return _cells(f"{escape(row.name)}<small>{escape(told)}</small>", [cell or "–" for cell in cells])
 
 

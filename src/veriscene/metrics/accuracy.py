@@ -16,6 +16,7 @@ import numpy as np
 
 from veriscene import worlds
 from veriscene.errors import InputError
+from veriscene.output import counted
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, normalized
 from veriscene.world.schema import World
@@ -89,7 +90,7 @@ class Summary:
 
     def __str__(self) -> str:
         spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
-        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
+        count = counted(len(self.scores), "seed")
         best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
         return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
@@ -153,15 +154,15 @@ def check_complete(examples: Sequence[Example], verdicts: Verdicts, *, file: Pat
     unknown = sorted(verdicts.keys() - {example.identifier for example in examples})
     place_of = {example.identifier: example.place for example in examples}
     for where, identifiers, what, allowed in (
-        (None, repeated, "occur twice among the examples", "each must occur once"),
-        (None, unlabelled, "have no label", "every example to be scored needs true or false"),
-        (file, missing, "have no prediction", "every example must have one"),
-        (file, unknown, "are predicted but not among the examples", "score the file that was predicted"),
+        (None, repeated, "occurring twice among the examples", "each must occur once"),
+        (None, unlabelled, "without a label", "every example to be scored needs true or false"),
+        (file, missing, "without a prediction", "every example must have one"),
+        (file, unknown, "predicted but not among the examples", "score the file that was predicted"),
     ):
         if identifiers:
             place = place_of.get(identifiers[0])
             first = repr(identifiers[0]) + (f", {place}" if place else "")
-            what = f"{len(identifiers)} identifiers {what} (the first: {first})"
+            what = f"{counted(len(identifiers), 'identifier')} {what} (the first: {first})"
             raise InputError(what, where=where, allowed=allowed)
 
 

@@ -23,6 +23,7 @@ from veriscene.metrics.judged import (
     reliability,
     wrong_statements,
 )
+from veriscene.output import counted
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import escape, svg
 from veriscene.world.examples import Example
@@ -106,9 +107,10 @@ def facts(rows: Iterable[tuple[str, object]]) -> str:
 
 def _scores(scores: Scores) -> str:
     low, high = scores.interval
-    return f"""<p><span class="big">{scores.accuracy:.1%}</span> accuracy on {scores.examples:,} examples
+    examples, presentations = counted(scores.examples, "example"), counted(scores.presentations, "presentation")
+    return f"""<p><span class="big">{scores.accuracy:.1%}</span> accuracy on {examples}
 <span class="quiet">(95 % interval {low:.1%} to {high:.1%})</span></p>
-<p>Consistency: {scores.consistency:.1%} of {scores.presentations:,} presentations have every example right.</p>"""
+<p>Consistency: every example is right in {scores.consistency:.1%} of {presentations}.</p>"""
 
 
 def _comparison(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
@@ -261,7 +263,7 @@ def _every_mistake(wrong: Sequence[WrongStatement], names: Sequence[str]) -> str
         if counts[fault]:
             title = heading if len(counts) > 1 or fault is not Fault.UNKNOWN else "Show them"
             parts.append(
-                f"<details><summary>{title} ({counts[fault]:,} examples)</summary>"
+                f"<details><summary>{title} ({counted(counts[fault], 'example')})</summary>"
                 f'<div class="grid">{cards}</div></details>'
             )
     return "".join(parts)

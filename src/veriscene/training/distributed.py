@@ -22,7 +22,7 @@ from torch import Tensor
 
 from veriscene import files
 from veriscene.errors import InputError, message
-from veriscene.output import Output
+from veriscene.output import Output, counted
 
 T = TypeVar("T")
 # Windows has no SIGHUP.
@@ -48,7 +48,7 @@ class Machine:
 
     def __str__(self) -> str:
         device = torch.cuda.get_device_name() if self.has_gpu else platform.machine()
-        processes = f"{self.processes} process{'es' if self.processes > 1 else ''}"
+        processes = counted(self.processes, "process", "processes")
         return f"{device}, {processes}, torch {torch.__version__}, Python {platform.python_version()}"
 
     # ------------------------------------------------------------ one process acts, the others wait

@@ -31,7 +31,7 @@ from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, Array, SceneArrays
 from veriscene.language.bulk.random_scenes import by_kind
 from veriscene.language.program import Program
-from veriscene.output import Progress, silent
+from veriscene.output import Progress, counted, silent
 from veriscene.world import corpus
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example
@@ -182,7 +182,8 @@ def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
     """Collects the words to learn; raises InputError if there are none."""
     vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count, counting=data.counting)
     if len(vocabulary) == len(SPECIAL):
-        what = f"no word occurs {data.minimum_count} times in the train {data.counting}, so none would be learned"
+        often = counted(data.minimum_count, "time")
+        what = f"no word occurs {often} in the train {data.counting}, so none would be learned"
         raise InputError(what, allowed="lower data.minimum_count or add statements")
     return vocabulary
 
@@ -337,7 +338,7 @@ class TeacherSource(Source):
     def _names(self, statements: Array) -> list[str]:
         """Returns a few of the statements."""
         texts = [repr(self.statements[number].text) for number in dict.fromkeys(statements.tolist())]
-        more = [f"{len(texts) - NAMED} more statements"] if len(texts) > NAMED else []
+        more = [counted(len(texts) - NAMED, "more statement")] if len(texts) > NAMED else []
         return [*texts[:NAMED], *more]
 
     def pending(self, number: int) -> str:
@@ -404,7 +405,7 @@ class TeacherSource(Source):
             remarks.append(f"found only true or only false: {len(made.one_sided):,}, as {first!r:.80}")
         if self._ambiguous:
             remarks.append(f"with several programs: {len(self._ambiguous):,}, as {self._ambiguous[0]!r:.80}")
-        return f"of {len(self.statements):,} statements, {'; '.join(remarks)}" if remarks else ""
+        return f"of {counted(len(self.statements), 'statement')}, {'; '.join(remarks)}" if remarks else ""
 
     @cached_property
     def _ambiguous(self) -> list[str]:

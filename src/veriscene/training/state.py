@@ -18,6 +18,7 @@ from veriscene.config import TrainingConfig, flag, number, read
 from veriscene.errors import InputError, first_line
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.output import counted
 from veriscene.training.distributed import Machine
 from veriscene.training.optimization import EMA, make_optimizer
 
@@ -88,8 +89,9 @@ class TrainingState:
             allowed = "resume with the corpus and the programs it was started on"
             raise InputError("its data has changed since", where=folder.parent, allowed=allowed)
         if not isinstance(processes, list) or len(processes) != self.machine.processes:
-            count = len(processes) if isinstance(processes, list) else "another number of"
-            raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
+            is_known = isinstance(processes, list)
+            count = counted(len(processes), "process", "processes") if is_known else "another number of processes"
+            raise InputError(f"was trained by {count}; resume with as many", where=folder.parent)
         try:
             mine = processes[self.machine.rank]
             position = read(Position, {**tree, "loss_sum": mine["loss_sum"]}, where="position", prefix="")

@@ -26,7 +26,7 @@ from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.folders import BEST, METRICS
 from veriscene.models.base import Model, judge_in_batches
 from veriscene.models.captured import tf32
-from veriscene.output import Output, clock
+from veriscene.output import Output, clock, counted
 from veriscene.training.distributed import Machine, interruptible
 from veriscene.training.log import Event, LogLine, OnEvent, Remark, RunLog, Saved, Scored, Step, Waiting, read_log, show
 from veriscene.training.optimization import learning_rate, objective
@@ -176,8 +176,9 @@ class Run:
     def describe(self) -> None:
         """Says what is trained, on what."""
         source, words = self.source, self.source.encoder.vocabulary
+        examples = counted(source.examples_per_epoch, "example")
         text = (
-            f"{self.config.model.name} on {source.examples_per_epoch:,} examples (supervision: {source.supervision}),"
+            f"{self.config.model.name} on {examples} (supervision: {source.supervision}),"
             f" vocabulary of {len(words):,} words covering {source.coverage:.1%} of the text,"
             f" device {self.machine.device}, run {self.folder}"
         )
@@ -238,7 +239,7 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
     run.describe()
     started, source, corpus = time.monotonic(), run.source, run.source.train
     model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
-    run.emit(Remark(f"extracting the features of {len(corpus):,} examples"))
+    run.emit(Remark(f"extracting the features of {counted(len(corpus), 'example')}"))
     model.prepare(corpus)
     run.emit(Remark("fitting their weights, which takes a little longer"))
     model.fit(corpus)

@@ -107,7 +107,7 @@ def broken_packages(keras: KerasResNet, path: Path) -> dict[str, str]:
         "manifest.tgz": "weightsManifest",
         "no-shard.tgz": "other.bin is missing",
         "short.tgz": "is cut off",
-        "long.tgz": "belong to no tensor",
+        "long.tgz": "of no tensor",
         "twice.tgz": "occurs twice",
         "missing.tgz": "bn3a_branch1/beta is missing",
         "unknown.tgz": "extra/kernel is unknown",

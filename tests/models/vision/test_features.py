@@ -136,7 +136,7 @@ def test_values_too_large_for_half_precision_are_clamped_and_reported() -> None:
     pixels = torch.full((1, 1, 100, 100, 3), 100, dtype=torch.uint8)
     features = run(Brightness(1e3), pixels, None, lines.append)
     assert_close(features, torch.full_like(features, 65504.0))
-    assert lines == ["features: 100 values beyond ±65,504 were clamped"]
+    assert lines == ["features: clamped 100 values beyond ±65,504"]
 
 
 class Slow(Brightness):

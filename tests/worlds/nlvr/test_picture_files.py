@@ -68,7 +68,7 @@ def test_every_picture_counts_and_consistency_is_that_of_presentations(tmp_path:
     scores = score(*per_picture(EXAMPLES, {**verdicts, wrong: not verdicts[wrong]}))
     assert scores.accuracy == 1 - 1 / len(pictured)
     assert scores.presentations == 2 and scores.consistency == 0.5  # 8 examples, four to a presentation
-    with pytest.raises(InputError, match="1 identifiers have no prediction"):
+    with pytest.raises(InputError, match="1 identifier without a prediction"):
         first = f"dev-{EXAMPLES[0].identifier}-"
         score(*per_picture(EXAMPLES, {name: truth for name, truth in verdicts.items() if not name.startswith(first)}))
     with pytest.raises(InputError, match="not the name of a picture"):

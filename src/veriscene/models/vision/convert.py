@@ -30,7 +30,7 @@ from veriscene.models.vision.backbone import (
     save_weights,
     weights_path,
 )
-from veriscene.output import Progress
+from veriscene.output import Progress, counted
 
 HUB = "resnetv2-101"  # the source to name instead of a file
 HUB_REPOSITORY, HUB_FILE = "timm/resnetv2_101.a1h_in1k", "model.safetensors"
@@ -250,7 +250,7 @@ def _add_tensors(tensors: dict[str, Tensor], content: bytearray, weights: list[d
         tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(weight["shape"]))
         start += 4 * count
     if start != len(content):
-        raise InputError(f"{len(content) - start:,} bytes belong to no tensor")
+        raise InputError(f"has {counted(len(content) - start, 'byte')} of no tensor")
 
 
 def from_keras(tensors: Mapping[str, Tensor], network: ResNetV1) -> dict[str, Tensor]:

@@ -27,7 +27,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Model, Order, evaluating
 from veriscene.models.vision.backbone import BACKBONES, GRID, PRETRAINED, Backbone, check_weights_file, load_weights
-from veriscene.output import Output, Progress, Say
+from veriscene.output import Output, Progress, Say, counted
 from veriscene.world.schema import World
 
 NORMALIZATION = (
@@ -188,7 +188,7 @@ def extract(backbone: Backbone, pixels: Tensor, *, progress: Progress, cache: Pa
         for _ in computed:
             pass
     else:
-        say(f"features: {len(maps):,} maps, {maps.nbytes / 1e9:,.1f} GB in {cache}")
+        say(f"features: {counted(len(maps), 'map')}, {maps.nbytes / 1e9:,.1f} GB in {cache}")
         _read_or_write(cache / f"{_key(backbone, distinct, maps.device)}.maps", maps, computed, progress)
     features = maps[distinct.index].reshape(*pixels.shape[:2], *shape[1:])
     del maps
@@ -235,9 +235,9 @@ def _compute(
                 progress(done, len(maps))
             yield chunk
     if bool(undefined):
-        raise InputError(f"the backbone gives {int(undefined):,} values that are NaN", allowed="check its weights")
+        raise InputError(f"the backbone gives NaN for {counted(int(undefined), 'value')}", allowed="check its weights")
     if bool(clamped):
-        say(f"features: {int(clamped):,} values beyond ±{LARGEST_HALF:,.0f} were clamped")
+        say(f"features: clamped {counted(int(clamped), 'value')} beyond ±{LARGEST_HALF:,.0f}")
 
 
 def _key(backbone: Backbone, distinct: Distinct, device: torch.device) -> str:
