@@ -65,6 +65,7 @@ def test_what_cannot_be_served_is_one_line(place: Path) -> None:
         for arguments, expected in (
             (("model", "--port", port), f"127.0.0.1:{port}: cannot be used"),
             (("nosuchmodel", "--port", "0"), "nosuchmodel"),
+            (("model", "pairs", "model", "--port", "0"), "model model: is named twice"),
             (("model", "--port", "0", "--host", "no such host"), "no such host:0: cannot be used"),
             (("model", "--port", "0", "--data", "broken.json"), "broken.json"),
         ):

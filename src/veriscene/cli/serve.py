@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from veriscene.cli import output
 from veriscene.cli.output import argument, option
+from veriscene.errors import InputError
 
 if TYPE_CHECKING:
     from veriscene.judge.judge import Judge
@@ -41,6 +42,9 @@ def serve(
     from veriscene.judge import load
     from veriscene.service.app import configure_process, listen, make_app, run
 
+    for name in models:
+        if models.count(name) > 1:
+            raise InputError("is named twice", where=f"model {name}", allowed="name each model once")
     listener = listen(host, port)
     configure_process()
     judges = {name: load(name, eyes=eyes) for name in models}
