@@ -34,6 +34,7 @@ MEANINGS = {
     ),
 }
 NOT_ABOUT_A_SCENE = ["hello", "what is the weather like tomorrow?", "asdf jkl qwer", "Guten Morgen, wie geht es dir?"]
+NEGATIVE = ["There are -1 black items.", "There is a box with −2 yellow items."]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_a_program_that_compares_something_with_itself_is_no_reading(best: Judge
         assert (reader._program([0, *numbers, END]) is not None) is is_read
 
 
-@pytest.mark.parametrize("text", NOT_ABOUT_A_SCENE)
+@pytest.mark.parametrize("text", [*NOT_ABOUT_A_SCENE, *NEGATIVE])
 def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes: list[Scene]) -> None:
     for scene in scenes[:3]:
         verdict = best(text, scene)

@@ -43,6 +43,12 @@ CACHED = 4096  # readings of the most recent statements
 # Share of the dialect from which on a network decides alone; readers, taught with smoothed labels, say at most 0.985.
 SURE_DIALECT = 0.9
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
+_NEGATIVE = re.compile(r"(?:^|[\s(])[-−–]\d")  # not a range (2-3), nor a dash between spaces
+
+
+def has_negative_number(text: str) -> bool:
+    """Returns whether a statement has a negative number in digits."""
+    return _NEGATIVE.search(text) is not None
 
 
 def split_words(text: str) -> list[str]:
@@ -89,6 +95,9 @@ class Reading:
     def text(self) -> str | None:
         """The program in plain words."""
         return None if self.program is None else reading_of(self.program)
+
+
+NOT_UNDERSTOOD = Reading(None, certainty=0.0, dialect=0.0, outside=1.0)
 
 
 class ProgramReader:
@@ -180,12 +189,17 @@ class ProgramReader:
         numbers, certainty, first = self.write(*self.numbered(split), is_brief)
         is_brief &= is_surely_dialect(first)
         dialect, outside = (np.exp(first[:, SPECIAL_TOKENS.index(style)]).tolist() for style in (DIALECT, OUTSIDE))
-        return [
+        readings = [
             Reading(self._program(row), *rest)
             for row, *rest in zip(
                 numbers.tolist(), certainty.tolist(), dialect, outside, is_brief.tolist(), strict=True
             )
         ]
+        if self.language.has_signs:
+            return readings
+        # Taught no negative numbers, it would take -1 for 1.
+        pairs = zip(statements, readings, strict=True)
+        return [NOT_UNDERSTOOD if has_negative_number(text) else reading for text, reading in pairs]
 
     def _program(self, numbers: list[int]) -> Program | None:
         if END not in numbers:

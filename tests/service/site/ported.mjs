@@ -12,7 +12,7 @@ const { Language, NoProgram } = await module("local/program.js");
 const { readingOf, unparse } = await module("local/describe.js");
 const { edits } = await module("local/changes.js");
 const { findFlip } = await module("local/search.js");
-const { splitWords, ngramsOf } = await module("local/reader.js");
+const { splitWords, ngramsOf, hasNegativeNumber } = await module("local/reader.js");
 const { unpack } = await module("local/weights.js");
 const { Judge, combine } = await module("local/judge.js");
 const { readBoxes } = await module("local/eyes.js");
@@ -55,6 +55,7 @@ const run = {
     return { ...Object.fromEntries(arrays), positions, unknown: questions.map(({ statement }) => whole.unknownWords(statement)), is_new: questions.map(({ statement }) => whole.isNew(statement)) };
   },
   split: (statement, buckets) => splitWords(statement).map((word) => [word, ngramsOf(word, buckets)]),
+  negative: (statement) => hasNegativeNumber(statement),
   program(tokens, shown) {
     const program = programOf(tokens);
     if (!program) return null;

@@ -18,7 +18,7 @@ from packed import unpacked
 from veriscene import worlds
 from veriscene.data.encoder import Input
 from veriscene.data.eyes import CHANNELS, GRID, read
-from veriscene.data.reader import Reading, ngrams_of, split_words
+from veriscene.data.reader import Reading, has_negative_number, ngrams_of, split_words
 from veriscene.english import grammar
 from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
@@ -116,6 +116,9 @@ def test_words_of_the_reader(judge: OnnxJudge, questions: list[tuple[str, Scene]
     texts = [*STRANGE, *(text for text, _ in questions)]
     found = run(judge, [["split", text, 8192] for text in texts])
     assert found == [[[word, list(ngrams_of(word, 8192))] for word in split_words(text)] for text in texts]
+    signed = ["There are -1 items.", "−2 items", "a box with (–3) items", "2-3 items", "yellow goes 2 – 2 – 1", "a - 1"]
+    assert run(judge, [["negative", text] for text in signed]) == [has_negative_number(text) for text in signed]
+    assert [has_negative_number(text) for text in signed] == [True] * 3 + [False] * 3
 
 
 def test_execution_and_readings(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:

@@ -19,6 +19,9 @@ const WORD = new RegExp(
 /** The words, numbers and signs of a statement, in lower case. */
 export const splitWords = (text) => text.toLowerCase().replaceAll("’", "'").match(WORD) ?? [];
 
+/** Whether a statement has a negative number in digits. */
+export const hasNegativeNumber = (text) => /(?:^|[\s(])[-−–]\p{Nd}/u.test(text);
+
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
@@ -66,6 +69,8 @@ export class Reader {
   }
 
   async #read(statement) {
+    // Taught no negative numbers, which this world does not have, it would take -1 for 1.
+    if (hasNegativeNumber(statement)) return { program: null, certainty: 0, dialect: 0, outside: 1 };
     const words = splitWords(statement).slice(0, this.config.max_words);
     const { tokens, certainty, first } = await this.write(words);
     let program = null;
