@@ -410,6 +410,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             with opened(options.phrasings / f"{style}.jsonl"):  # before anything is printed
                 pass
         reader = Reader.load(options.reader)
+        if reader.language != LANGUAGE:
+            what = f"reads statements about the world {reader.language.world.name}"
+            raise InputError(what, where=options.reader, allowed=f"these phrasings are about {LANGUAGE.world.name}")
         report: dict[str, object] = {"grammar": VERSION, "fillings": options.fillings, "seed": options.seed}
         by_meaning: dict[str, list[bool]] = defaultdict(list)
         print(f"{'style':14}{'read':>8}{'not understood':>16}{'meanings under 50 %':>22}")

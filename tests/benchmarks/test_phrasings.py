@@ -62,6 +62,14 @@ def test_an_unknown_style_is_one_clear_line(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == ""
 
 
+def test_a_reader_of_another_world_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = shipped_readers()["shapeworld"]
+    with pytest.raises(SystemExit) as stopped:
+        phrasings.main([str(reader), str(HELD_OUT), "--styles", "sample"])
+    assert str(stopped.value.code).startswith(f"{reader}: ") and "\n" not in str(stopped.value.code)
+    assert capsys.readouterr().out == ""
+
+
 def test_best_reads_what_others_write() -> None:
     """Statements with programs that were written without the grammar, and that no reader was taught."""
     right, _ = phrasings.measure(veriscene.load("best").reader, HELD_OUT / "sample.jsonl", 1, 1)
