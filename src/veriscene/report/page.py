@@ -110,7 +110,7 @@ def _scores(scores: Scores) -> str:
     examples, presentations = counted(scores.examples, "example"), counted(scores.presentations, "presentation")
     return f"""<p><span class="big">{scores.accuracy:.1%}</span> accuracy on {examples}
 <span class="quiet">(95 % interval {low:.1%} to {high:.1%})</span></p>
-<p>Consistency: every example is right in {scores.consistency:.1%} of {presentations}.</p>"""
+<p>Consistency: {scores.consistency:.1%} of {presentations} with every example right.</p>"""
 
 
 def _comparison(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
