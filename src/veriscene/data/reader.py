@@ -23,9 +23,10 @@ from safetensors import SafetensorError, safe_open
 from veriscene import files, worlds
 from veriscene.english.reading import reading_of
 from veriscene.errors import InputError, first_line
+from veriscene.language.expression import compares_itself
 from veriscene.language.language import Language
 from veriscene.language.program import Program
-from veriscene.language.tokens import arity, compares_itself, program_of
+from veriscene.language.tokens import arity, program_of
 from veriscene.world.world_file import world_of
 
 Array = NDArray[Any]
@@ -206,9 +207,10 @@ class ProgramReader:
             return None
         tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
         try:
-            return None if compares_itself(tokens) else program_of(tokens, self.language)
+            program = program_of(tokens, self.language)
         except InputError:
             return None
+        return None if compares_itself(program.expression) else program
 
 
 def is_surely_dialect(first: Array) -> Array:

@@ -387,3 +387,16 @@ def operators_in(node: Expression) -> int:
         case Call(_, parts) | Comparison(parts) | Logic(_, parts) | Display(parts):
             return 1 + sum(map(operators_in, parts))
     return 0
+
+
+def compares_itself(node: Expression) -> bool:
+    """Says whether some comparison has the same value on both sides, which no statement means. Truths are compared by
+    "if and only if", which may join a clause with itself."""
+    match node:
+        case Comparison((left, right)) if left == right and left.type is not Kind.TRUTH:
+            return True
+        case Call(_, parts) | Comparison(parts) | Logic(_, parts) | Display(parts):
+            return any(map(compares_itself, parts))
+        case Lambda(_, body):
+            return compares_itself(body)
+    return False

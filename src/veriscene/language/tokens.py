@@ -107,20 +107,6 @@ def arity(token: str) -> int:
     return int(count) if slash else 0
 
 
-def compares_itself(tokens: Sequence[str]) -> bool:
-    """Whether some comparison of two has the same on both sides, which no statement means."""
-
-    def end(at: int) -> int:
-        """Where the expression that begins here ends."""
-        missing = 1
-        while missing and at < len(tokens):
-            missing, at = missing + arity(tokens[at]) - 1, at + 1
-        return at
-
-    sides = ((at + 1, end(at + 1)) for at, token in enumerate(tokens) if token in _COMPARISONS)
-    return any(tokens[start:middle] == tokens[middle : end(middle)] for start, middle in sides)
-
-
 def program_of(tokens: Sequence[str], language: Language) -> Program:
     """Returns the program that tokens describe; raises InputError if they describe none."""
     reader = _Reader(tokens, language)

@@ -37,18 +37,6 @@ export function arity(token) {
   return slash < 0 ? 0 : Number(token.slice(slash + 1));
 }
 
-/** Whether some comparison of two has the same on both sides, which no statement means. */
-export function comparesItself(tokens) {
-  const end = (at) => {
-    for (let missing = 1; missing && at < tokens.length; at++) missing += arity(tokens[at]) - 1;
-    return at;
-  };
-  return tokens.some((token, at) => {
-    const middle = end(at + 1);
-    return token in COMPARISONS && `${tokens.slice(at + 1, middle)}` === `${tokens.slice(middle, end(middle))}`;
-  });
-}
-
 /** What programs about scenes of a world can say. */
 export class Language {
   constructor(world) {
@@ -88,10 +76,21 @@ class Builder {
     if (token.startsWith("value ")) return this.value(token.slice(6));
     if (token.startsWith("has ")) return this.has(token.slice(4), scope);
     check(token !== "lambda");
-    if (token in COMPARISONS) return comparison([token], [this.read(scope), this.read(scope)]);
+    if (token in COMPARISONS) return this.compared(token, scope);
     const slash = token.lastIndexOf("/");
     if (slash < 0) return this.variable(token, scope);
     return this.apply(token.slice(0, slash), Number(token.slice(slash + 1)), scope);
+  }
+
+  /** A comparison of two. No statement compares a value with itself; "if and only if" may join a clause with itself. */
+  compared(word, scope) {
+    const start = this.at;
+    const left = this.read(scope);
+    const middle = this.at;
+    const right = this.read(scope);
+    const isSame = `${this.tokens.slice(start, middle)}` === `${this.tokens.slice(middle, this.at)}`;
+    check(!isSame || left.type === "truth");
+    return comparison([word], [left, right]);
   }
 
   value(name) {

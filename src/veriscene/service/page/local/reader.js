@@ -2,7 +2,7 @@
 // data/reader.py and judge/onnx_judge.py.
 
 import { LETTER, SPACES } from "./encoding.js";
-import { NoProgram, arity, comparesItself } from "./program.js";
+import { NoProgram, arity } from "./program.js";
 
 const START = 1;
 const END = 2;
@@ -76,7 +76,7 @@ export class Reader {
     let program = null;
     try {
       const told = tokens.slice(1, -1).map((each) => this.tokens[each]);
-      if (tokens.at(-1) === END && !comparesItself(told)) program = this.language.program(told);
+      if (tokens.at(-1) === END) program = this.language.program(told);
     } catch (error) {
       if (!(error instanceof NoProgram)) throw error;
     }
