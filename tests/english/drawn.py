@@ -18,7 +18,7 @@ from veriscene.world.schema import World
 from veriscene.world.world_file import world_of
 from veriscene.worlds.nlvr.scenes import draw_scenes
 
-STATEMENTS = int(os.environ.get("VERISCENE_GRAMMAR_STATEMENTS", "5000"))  # in all; 100,000 take about four minutes
+STATEMENTS = int(os.environ.get("VERISCENE_GRAMMAR_STATEMENTS", "5000"))  # of each world
 SCENES = 200
 # One box, as ODD has, but with nouns, colours and sizes as most worlds have them.
 TRAY: World = world_of(
@@ -35,8 +35,8 @@ TRAY: World = world_of(
     },
     where="tests",
 )
-SHARES = {NLVR: 0.4, SHELF: 0.3, ODD: 0.15, TRAY: 0.15}  # of the statements
-each_world = pytest.mark.parametrize("world", SHARES, ids=lambda world: world.name)
+SHAPES: World = worlds.get("shapeworld")
+each_world = pytest.mark.parametrize("world", (NLVR, SHELF, SHAPES, ODD, TRAY), ids=lambda world: world.name)
 
 
 def draw_statements(world: World, count: int, seed: int = 1) -> list[Statement]:
@@ -46,7 +46,7 @@ def draw_statements(world: World, count: int, seed: int = 1) -> list[Statement]:
 
 @lru_cache
 def statements(world: World) -> list[Statement]:
-    return draw_statements(world, round(STATEMENTS * SHARES[world]))
+    return draw_statements(world, STATEMENTS)
 
 
 @lru_cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from drawn import each_world, statements
+from drawn import each_world, scenes, statements
 
 from some_worlds import NLVR
 from veriscene import worlds
@@ -44,6 +45,13 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
         pytest.skip(f"no programs in or beside {nlvr_folder}; put train.jsonl into a folder `programs` there")
     programs = [program_of(tokens_of(each.program), LANGUAGE) for each in read_programs(path, LANGUAGE)]
     plain = sum(map(is_plain, programs))
+    said = defaultdict(set)
+    for program in {*programs, *(each.program for each in statements(NLVR))}:
+        said[reading_of(program)].add(program)
+    judged = [*scenes(NLVR, "scatter"), *scenes(NLVR, "tower")]
+    for reading, alike in said.items():
+        truths = {tuple(map(program.holds, judged)) for program in alike} if len(alike) > 1 else ()
+        assert len(truths) < 2, f"of {len(truths)} truths: {reading}"
     print(f"{plain / len(programs):.1%} of {len(programs)} public programs are read in plain words")
     assert plain >= LEAST_PLAIN_PUBLIC * len(programs), f"{plain} of {len(programs)}"
 
@@ -94,6 +102,10 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
             "either at least one item or at least one item in the left box, but not both",
         ),
         ("count(all_items) % 2 == 1", "the number of items is odd"),
+        (  # false if there are none, unlike "every circle is blue"
+            "not All(filter_obj(all_items, lambda x: shape(x) == circle), lambda x: color(x) == blue)",
+            "not: (at least one circle, and every circle is blue)",
+        ),
         (
             "count(all_boxes[0]) != count(all_boxes[1])",
             "a different number of items in the left box than items in the middle box",

@@ -114,7 +114,8 @@ class _Describer:
                 self.enter(test)
                 return f"{of}{self.listed(members)}: {self.truth(test.body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
-                return self.each("every" if function.name == "All" else "some", members, test, [], test.body)
+                said = self.each("every" if function.name == "All" else "some", members, test, [], test.body)
+                return f"{self.existing(members)}, and {said}" if _is_of_some(node) else said
             case Comparison(operands, signs) if len(signs) > 1:
                 if signs == ("<=", "<=") and isinstance(operands[0], Number) and isinstance(operands[2], Number):
                     return f"{self.term(operands[0])} to {self.term(operands[2])} {self.counted(operands[1])}"
@@ -142,7 +143,7 @@ class _Describer:
         """What follows a colon reaches as far as it can, so a clause with one is the last or in parentheses."""
         said = [self.truth(each) for each in parts]
         for at, each in enumerate(parts):
-            if len(parts) > 1 and (isinstance(each, Logic) or (": " in said[at] and each is not parts[-1])):
+            if len(parts) > 1 and (_is_compound(each) or (": " in said[at] and each is not parts[-1])):
                 said[at] = f"({said[at]})"
         return (" or " if word == "or" else ", and ").join(said)
 
@@ -154,7 +155,7 @@ class _Describer:
                 return self.compared(left, _NEGATED[sign], right)
             case Call(function, (inner,)) if function.name == "not":
                 return self.truth(inner)
-        return f"not: ({self.truth(node)})" if isinstance(node, Logic) else f"not: {self.truth(node)}"
+        return f"not: ({self.truth(node)})" if _is_compound(node) else f"not: {self.truth(node)}"
 
     def none(self, members: Expression) -> str:
         match members:
@@ -437,6 +438,20 @@ def _conjuncts(body: Expression) -> tuple[Expression, ...]:
 def _has_parts(node: Expression) -> bool:
     """Whether the members are boxes or sets, of which more can be said than fits into a noun."""
     return isinstance(node.type, Many) and (node.type.of is Kind.BOX or isinstance(node.type.of, Many))
+
+
+def _is_of_some(node: Expression) -> bool:
+    """Says whether a node is All of a kind of which there may be none, as it is false then, unlike "every" in a program
+    of `not` and `exist`."""
+    match node:
+        case Call(Function(name="All"), (Call(Function(name="filter_obj"), (_, Lambda() as test)), Lambda())):
+            return not all(map(_is_unlike, _conjuncts(test.body)))
+    return False
+
+
+def _is_compound(node: Expression) -> bool:
+    """Says whether what is said of a node are several clauses."""
+    return isinstance(node, Logic) or _is_of_some(node)
 
 
 def _is_unlike(node: Expression) -> bool:

@@ -27,8 +27,8 @@ const IS = {
 const RELATIONS = {
   get_touching: ["touching", "touching"],
   get_closely_touching: ["close to", "close to"],
-  get_above: ["below", "above"],
-  get_below: ["above", "below"],
+  get_above: ["below (in a tower: directly below)", "above (in a tower: directly on)"],
+  get_below: ["above (in a tower: directly on)", "below (in a tower: directly below)"],
   get_box_all_above: ["below", "above"],
   get_box_all_below: ["above", "below"],
   get_img_all_above: ["below", "above"],
@@ -88,6 +88,10 @@ const lastWord = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
 const numberWord = (value) => NUMBERS[value] ?? String(value);
 const ordinal = (at) => ORDINALS[at + 1] ?? `${at + 1}th`;
 const conjuncts = (body) => (body.kind === "logic" && body.word === "and" ? body.parts : [body]);
+/** All of a kind of which there may be none is false then, unlike "every" in a program of `not` and `exist`. */
+const isOfSome = (node) =>
+  isCall(node, "All") && isTested(node) && isFilter(node.parts[0]) && !conjuncts(node.parts[0].parts[1].body).every(isUnlike);
+const isCompound = (node) => node.kind === "logic" || isOfSome(node);
 const has = (table, name) => Object.hasOwn(table, name);
 const [NAMED, LETTERS] = [["item", "box"], "XYZUVW"]; // items and boxes are told apart by letters
 const ALL_ITEMS = { kind: "variable", name: "all_items", type: "[]item" };
@@ -180,8 +184,9 @@ class Describer {
       }
       const noun = this.noun(first, second, []);
       const phrase = hasParts(first) ? null : this.phrase(second.body, second.name);
-      const said = phrase === null ? `: ${this.truth(second.body)}` : ` is ${phrase}`;
-      return `${isEvery ? "every" : "some"} ${noun.one}${said}`;
+      const told = phrase === null ? `: ${this.truth(second.body)}` : ` is ${phrase}`;
+      const said = `${isEvery ? "every" : "some"} ${noun.one}${told}`;
+      return isOfSome(node) ? `${this.existing(first)}, and ${said}` : said;
     }
     if (kind === "comparison" && node.words.length > 1) {
       if (node.words.join() === "<=,<=" && first.kind === "number" && parts[2].kind === "number")
@@ -211,7 +216,7 @@ class Describer {
     const said = parts.map((each, at) => {
       const text = this.truth(each);
       // What follows a colon reaches as far as it can.
-      const isOpen = each.kind === "logic" || (text.includes(": ") && at < parts.length - 1);
+      const isOpen = isCompound(each) || (text.includes(": ") && at < parts.length - 1);
       return parts.length > 1 && isOpen ? `(${text})` : text;
     });
     return said.join(word === "or" ? " or " : ", and ");
@@ -222,7 +227,7 @@ class Describer {
     if (node.kind === "comparison" && node.words.length === 1 && has(NEGATED, node.words[0]))
       return this.compared(node.parts[0], NEGATED[node.words[0]], node.parts[1]);
     if (isCall(node, "not")) return this.truth(node.parts[0]);
-    return node.kind === "logic" ? `not: (${this.truth(node)})` : `not: ${this.truth(node)}`;
+    return isCompound(node) ? `not: (${this.truth(node)})` : `not: ${this.truth(node)}`;
   }
 
   none(members) {
