@@ -14,11 +14,12 @@ import numpy as np
 from veriscene.data.reader import SURE_DIALECT, Reading
 from veriscene.judge.question import Question, Verdict
 
-MAX_OUTSIDE = 0.3  # probability of being about something else up to which a statement counts as understood
+MAX_OUTSIDE = 0.1  # probability of being about something else up to which a statement counts as understood
 MIN_CERTAINTY = 0.3  # of a reading in plain English
 # How sure a program's truth is, in log-odds, by the certainty of the reading; measured on free English (dev part).
 _CERTAINTIES, _LOG_ODDS = (0.3, 0.6, 0.85, 0.95, 0.985), (0.5, 1.0, 1.6, 2.1, 3.7)
 MAX_LOG_ODDS = 5.0  # never "100 % sure"
+DISPUTED_LOG_ODDS = 1.1  # at most, where network and reader disagree: three in four such verdicts are right on dev
 NETWORK_IN_PLAIN = 0.1  # the network's weight where the reader decides; chosen on dev parts, as is its 0 elsewhere
 
 
@@ -43,6 +44,8 @@ def with_reading(
     read = float(np.interp(reading.certainty, _CERTAINTIES, _LOG_ODDS)) * (1 if holds else -1)
     together = dialect * seen + (1 - dialect) * (read + NETWORK_IN_PLAIN * seen)
     disputed = holds != (together > 0)
+    if disputed:
+        together = max(-DISPUTED_LOG_ODDS, min(DISPUTED_LOG_ODDS, together))
     text = reading.text if is_told else None
     return replace(verdict, probability=_probability(together), reading=text, disputed=disputed)
 

@@ -6,11 +6,12 @@ import { Language } from "./program.js";
 import { Reader, splitWords } from "./reader.js";
 
 const SURE_DIALECT = 0.9; // from which on the network decides alone
-const MAX_OUTSIDE = 0.3; // probability of being about something else up to which a statement counts as understood
+const MAX_OUTSIDE = 0.1; // probability of being about something else up to which a statement counts as understood
 const MIN_CERTAINTY = 0.3; // of a reading in plain English
 const CERTAINTIES = [0.3, 0.6, 0.85, 0.95, 0.985];
 const LOG_ODDS = [0.5, 1.0, 1.6, 2.1, 3.7];
 const MAX_LOG_ODDS = 5;
+const DISPUTED_LOG_ODDS = 1.1; // at most, where network and reader disagree
 const NETWORK_IN_PLAIN = 0.1;
 const GROUP = 16; // questions per run of the network
 
@@ -106,10 +107,11 @@ export function combine(probability, { program, certainty, dialect, outside }, s
   const read = interpolate(certainty) * (holds ? 1 : -1);
   const together = known * seen + (1 - known) * (read + NETWORK_IN_PLAIN * seen);
   program.reading ??= readingOf(program);
-  return verdict(together, program.reading, holds !== together > 0);
+  const isDisputed = holds !== together > 0;
+  return verdict(isDisputed ? clamp(together, DISPUTED_LOG_ODDS) : together, program.reading, isDisputed);
 }
 
-const clamp = (odds) => Math.max(-MAX_LOG_ODDS, Math.min(MAX_LOG_ODDS, odds));
+const clamp = (odds, most = MAX_LOG_ODDS) => Math.max(-most, Math.min(most, odds));
 
 function logOdds(probability) {
   const inside = Math.min(Math.max(probability, 1e-6), 1 - 1e-6);
