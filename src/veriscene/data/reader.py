@@ -138,7 +138,8 @@ class ProgramReader:
         def write_group(start: int) -> None:
             rows = by_length[start : start + self.group]
             longest = max(1, lengths[rows].max())
-            self._write(rows, words[rows, :longest], ngrams[rows, :longest], is_brief[rows], tokens, least, first)
+            written = self._write(words[rows, :longest], ngrams[rows, :longest], is_brief[rows])
+            tokens[rows], least[rows], first[rows] = written
 
         starts = range(0, len(words), self.group)
         if self.threads == 1 or len(starts) == 1:
@@ -148,11 +149,18 @@ class ProgramReader:
                 any(pool.map(write_group, starts))
         return tokens[:, : max(1, (tokens != PAD).any(0).sum())], least, first
 
-    def _write(
-        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
-    ) -> None:
-        """Writes what is read to the given rows of the last three arrays, by the rules that `write` tells."""
+    def _write(self, words: Array, ngrams: Array, is_brief: Array) -> tuple[Array, Array, Array]:
+        """Does what `write` does, for statements that are read together; tokens are padded to their largest number."""
         raise NotImplementedError
+
+    def _begun(self, first: Array, is_brief: Array) -> tuple[Array, Array]:
+        """The log probabilities of first tokens -> tokens (batch, token), of which only the styles are written, and how
+        many expressions the programs lack (batch,): 0 before the end, -1 after it."""
+        tokens = np.full((len(first), self.config.max_tokens - 1), PAD)
+        tokens[:, 0] = np.where(self._is_style, first, -np.inf).argmax(1)
+        missing = np.where(tokens[:, 0] == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
+        missing[is_brief & is_surely_dialect(first)] = -1
+        return tokens, missing
 
     def knows(self, word: str) -> bool:
         """Whether it was taught the word; signs and numbers count as known."""

@@ -17,12 +17,9 @@ from veriscene.data.eyes import PictureReader, Pixels
 from veriscene.data.reader import (
     END,
     FILE_ERRORS,
-    OUTSIDE,
-    SPECIAL_TOKENS,
     START,
     ProgramReader,
     invalid_reader,
-    is_surely_dialect,
     language_of,
     read_file,
 )
@@ -174,29 +171,22 @@ class OnnxReader(ProgramReader):
     def save(self, path: Path) -> None:
         files.write_bytes(path, self.path.read_bytes())
 
-    def _write(
-        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
-    ) -> None:
-        state = self.begin(words, ngrams)
-        token, missing = np.full(len(rows), START), np.ones(len(rows), int)  # expressions until the program is complete
-        for place in range(tokens.shape[1]):
-            scores, state = self.step(token, place, state)
-            allowed = np.where(missing[:, None] > 0, self._is_program if place else self._is_style, self._is_end)
-            token = np.where(allowed, scores, -np.inf).argmax(1)
-            tokens[rows, place] = token
-            if place == 0:
-                first[rows] = scores
-                missing = np.where(token == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
-            else:
-                least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
-                missing += self._arities[token] - 1
-            is_open = token != END
-            if place == 0:
-                is_open &= ~(is_brief & is_surely_dialect(scores))
+    def _write(self, words: Array, ngrams: Array, is_brief: Array) -> tuple[Array, Array, Array]:
+        first, state = self.step(np.full(len(words), START), 0, self.begin(words, ngrams))
+        tokens, missing = self._begun(first, is_brief)
+        rows, token, least = np.arange(len(words)), tokens[:, 0], np.ones(len(words), np.float32)
+        for place in range(1, tokens.shape[1]):
+            is_open = missing >= 0
             if not is_open.any():
                 break
             if not is_open.all():
                 rows, token, missing, state = rows[is_open], token[is_open], missing[is_open], self.keep(state, is_open)
+            scores, state = self.step(token, place, state)
+            allowed = np.where(missing[:, None] > 0, self._is_program, self._is_end)
+            tokens[rows, place] = token = np.where(allowed, scores, -np.inf).argmax(1)
+            least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
+            missing = np.where(token == END, -1, missing + self._arities[token] - 1)
+        return tokens, least, first
 
     def begin(self, words: Array, ngrams: Array) -> State:
         """(batch, place), (batch, place, n-gram) -> what `step` needs to know of the statements."""

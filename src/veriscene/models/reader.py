@@ -18,16 +18,13 @@ from veriscene import files
 from veriscene.data.reader import (
     END,
     FILE_ERRORS,
-    OUTSIDE,
     PAD,
     SCALE,
-    SPECIAL_TOKENS,
     START,
     Array,
     ProgramReader,
     ReaderConfig,
     invalid_reader,
-    is_surely_dialect,
     language_of,
     read_file,
 )
@@ -232,26 +229,21 @@ class Reader(ProgramReader):
         self._captured = Captured(begin, self.device), {p: Captured(run, self.device) for p, run in parts.items()}
 
     @torch.inference_mode()
-    def _write(
-        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
-    ) -> None:
+    def _write(self, words: Array, ngrams: Array, is_brief: Array) -> tuple[Array, Array, Array]:
         if self.network.training:
             self.network.eval()
+        rows = every = np.arange(len(words))
         captured = self._captured if len(rows) >= MIN_ROWS else None
         begin, parts = captured or self._plain
-        every = np.arange(len(rows))
         if captured:  # in few shapes: some statements are repeated, and all are padded
             every = np.resize(every, padded_count(len(rows)))
             longest = min(multiple(words.shape[1], WORDS), self.config.max_words)
             words = np.pad(words, ((0, 0), (0, longest - words.shape[1])))
             ngrams = np.pad(ngrams, ((0, 0), (0, longest - ngrams.shape[1]), (0, 0)))
         scores, *state = begin(torch.from_numpy(words[every]), torch.from_numpy(ngrams[every]))
-        found = scores[: len(rows)].cpu().numpy()
-        style = np.where(self._is_style, found, -np.inf).argmax(1)
-        first[rows], tokens[rows, 0] = found, style
-        missing = np.where(style == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
-        missing[is_brief & is_surely_dialect(found)] = -1
-        token, lacking = (torch.from_numpy(each[every]).to(self.device) for each in (style, missing))
+        first, least = scores[: len(rows)].cpu().numpy(), np.ones(len(rows), np.float32)
+        tokens, missing = self._begun(first, is_brief)
+        token, lacking = (torch.from_numpy(each[every]).to(self.device) for each in (tokens[:, 0], missing))
         state = [token, lacking, torch.ones(len(every), device=self.device), *state]
         for part, go_on in parts.items():
             is_open = np.flatnonzero(missing >= 0)
@@ -264,6 +256,7 @@ class Reader(ProgramReader):
             tokens[rows, part.start : part.stop], missing, least[rows] = (
                 tensor[: len(rows)].cpu().numpy() for tensor in (written, state[1], state[2])
             )
+        return tokens, least, first
 
     def _begin(self, words: Tensor, ngrams: Tensor) -> Tensors:
         """(batch, place), (batch, place, n-gram) -> the log probabilities of the first token, and what `_go_on` needs:
