@@ -233,11 +233,10 @@ def _features(boxes: Sequence[Sequence[Item]], world: World) -> Array:
     """(item, feature): those of the items of all boxes, one after another, as `World.features` has them."""
     items, of_values = [item for each in boxes for item in each], _value_features(world)
     found = np.empty((len(items), world.feature_count))
-    fields = ("x", "y", "width", "height") if world.has_free_extents else ("x", "y")
-    for column, (field, extent) in enumerate(zip(fields, (*world.canvas, *world.canvas), strict=False)):
-        found[:, column] = 2 * np.array([getattr(item, field) for item in items], float) / extent - 1
+    for column, (name, span) in enumerate(world.spans.items()):
+        found[:, column] = 2 * np.array([getattr(item, name) for item in items], float) / span - 1
     if items:
-        found[:, len(fields) :] = [of_values(item.values) for item in items]
+        found[:, len(world.spans) :] = [of_values(item.values) for item in items]
     return found
 
 

@@ -84,9 +84,8 @@ class Items(TensorStruct):
             where, number = world.columns[name].start, fields[name].double()
             features[..., where] = (2 * (number - low) / ((high - low) or 1) - 1).float()
 
-        for name, most in zip(("x", "y", "width", "height"), world.canvas * 2, strict=True):
-            if name in world.columns:
-                scaled(name, 0, most)
+        for name, span in world.spans.items():
+            scaled(name, 0, span)
         for attribute in world.attributes:
             where, number = world.columns[attribute.name], fields[attribute.name]
             if attribute.kind == "categorical":

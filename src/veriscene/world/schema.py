@@ -266,14 +266,19 @@ class World:
     # ------------------------------------------------------------ features
 
     @cached_property
+    def spans(self) -> dict[str, int]:
+        """Lists what is measured of an item, with the number of pixels that becomes the feature 1; none becomes -1."""
+        names = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
+        return dict(zip(names, self.canvas * 2, strict=False))
+
+    @cached_property
     def columns(self) -> dict[str, slice]:
         """Where the features of each field are: x, y, width and height if items state them, then the attributes.
 
         A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. In the
         paper's world these are its nine (appendix A.3.1).
         """
-        plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
-        widths = dict.fromkeys(plain, 1)
+        widths = dict.fromkeys(self.spans, 1)
         widths |= {each.name: len(each.choices) if each.kind == "categorical" else 1 for each in self.attributes}
         ends = accumulate(widths.values())
         return {name: slice(end - widths[name], end) for name, end in zip(widths, ends, strict=True)}
@@ -284,11 +289,8 @@ class World:
 
     def features(self, item: Item) -> list[float]:
         """Returns the features of one item, in the order of `columns`."""
-        width, height = self.canvas
-        found = [2 * item.x / width - 1, 2 * item.y / height - 1]
-        if self.has_free_extents:
-            found += [2 * item.width / width - 1, 2 * item.height / height - 1]
-        return found + self.value_features(item.values)
+        measured = [2 * getattr(item, name) / span - 1 for name, span in self.spans.items()]
+        return measured + self.value_features(item.values)
 
     def value_features(self, values: tuple[tuple[str, Value], ...]) -> list[float]:
         """Returns the features of an item that follow from its attributes' values."""

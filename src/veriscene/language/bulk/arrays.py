@@ -43,13 +43,12 @@ class Layout:
 @lru_cache(maxsize=64)
 def layout_of(world: World) -> Layout:
     """Returns how the scenes of a world are stored. The most recent layouts are cached."""
-    names = ["x", "y", *(("width", "height") if world.has_free_extents else ()), *world.by_name]
     extents = [choice.extent for choice in world.sizes.choices] if world.sizes else [world.extent]
     is_whole = world.whole and all(extent and all(side == int(side) for side in extent) for extent in extents)
     has_numbers = any(attribute.kind == "numeric" for attribute in world.attributes)
     most = max([*world.canvas, *(len(attribute.choices) for attribute in world.attributes)])
     dtype = np.float64 if not is_whole or has_numbers else np.uint8 if most < 256 else np.int16
-    columns = {name: place for place, name in enumerate(names, 1)}
+    columns = {name: place for place, name in enumerate(world.columns, 1)}
     return Layout(world.boxes[1], world.items[1], columns, dtype, np.int16 if is_whole else np.float64)
 
 
