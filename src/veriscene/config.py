@@ -27,28 +27,28 @@ FORM = "write section.key=value, for example training.batch=128"
 
 
 def number(default: Value, least: float, most: float, meaning: str = "") -> Value:
-    """A setting from `least` to `most`; the upper limit also keeps a typing error from using up all memory."""
+    """Declares a setting from `least` to `most`; the upper limit also keeps a typing error from using up all memory."""
     return _setting(default, f"from {least:,} to {most:,}", lambda value: least <= value <= most, meaning)
 
 
 def share(default: float, meaning: str = "") -> float:
-    """A setting of at least 0 and below 1."""
+    """Declares a setting of at least 0 and below 1."""
     return _setting(default, "at least 0 and below 1", lambda value: 0 <= value < 1, meaning)
 
 
 def choice(default: str, choices: Iterable[str], meaning: str = "") -> str:
-    """A setting that is one of these names."""
+    """Declares a setting that is one of these names."""
     names = tuple(choices)
     return _setting(default, f"one of {', '.join(names)}", lambda value: value in names, meaning)
 
 
 def size(default: int, meaning: str = "") -> int:
-    """The width of a layer."""
+    """Declares the width of a layer."""
     return number(default, 1, 16_384, meaning)
 
 
 def flag(default: bool, meaning: str = "") -> bool:
-    """A setting that is true or false."""
+    """Declares a setting that is true or false."""
     return _setting(default, "true or false", lambda value: True, meaning)
 
 
@@ -62,7 +62,7 @@ def _setting(default: Default, text: str, accepts: Callable[[Any], bool], meanin
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The base of every model's own settings; `name` is the model's name in the registry."""
+    """Is the base of every model's own settings; `name` is the model's name in the registry."""
 
     name: str
 
@@ -84,7 +84,7 @@ TRAIN_SHARE = (
 
 @dataclass(frozen=True)
 class DataConfig:
-    """How examples are read. The last three settings are those of the corpus that is made when none is given."""
+    """Says how examples are read. The last three settings are those of the corpus that is made when none is given."""
 
     order: str = choice("random", ("random", "file", "sorted"), ORDER)
     minimum_count: int = number(3, 1, 10**6, "Words that occur fewer times become UNK.")
@@ -116,7 +116,7 @@ class TeacherConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained."""
+    """Says how a model is trained."""
 
     seed: int = number(1, 0, 2**31, "Seed of weights, example order, dropout and sampling.")
     batch: int = number(64, 1, 10**6, "Examples in a step, over all processes.")
@@ -177,14 +177,14 @@ def train_command(preset: str, changes: Iterable[str], *, data: str, options: It
 
 
 def presets() -> dict[str, str]:
-    """The presets that ship with the package, name -> TOML text."""
+    """Returns the presets that ship with the package, name -> TOML text."""
     folder = resources.files("veriscene") / "presets"
     files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
     return {file.name.removesuffix(".toml"): file.read_text(encoding="utf-8") for file in files}
 
 
 def load_preset(name: str | Path, changes: Changes, kinds: ModelConfigs) -> Config:
-    """The preset of that name, or the TOML file at that path, with `section.key` changes applied."""
+    """Returns the preset of that name, or of the TOML file at that path, with `section.key` changes applied."""
     known = presets()
     if str(name) in known:
         where, text = f"preset {name}", known[str(name)]
@@ -205,7 +205,7 @@ def load_preset(name: str | Path, changes: Changes, kinds: ModelConfigs) -> Conf
 
 
 def from_json(tree: object, *, where: str, kinds: ModelConfigs) -> Config:
-    """A configuration from nested mappings; errors name the key, its value and what is allowed."""
+    """Makes a configuration from nested mappings; errors name the key, its value and what is allowed."""
     sections = _mapping(tree, where, "the configuration")
     known = {f.name for f in fields(Config)}
     for key in sections:
@@ -229,7 +229,7 @@ Section = TypeVar("Section")
 
 
 def read(kind: type[Section], tree: object, *, where: str, prefix: str) -> Section:
-    """A dataclass of settings from a mapping: unknown keys, wrong types and values out of range raise InputError."""
+    """Reads a dataclass of settings from a mapping; raises InputError for unknown keys, wrong types or values."""
     hints = get_type_hints(kind)
     declared = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}

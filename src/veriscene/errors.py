@@ -19,7 +19,7 @@ def _line(part: object) -> str:
 
 
 class InputError(Exception):
-    """What is wrong, where (a file, a line, an option), and what is allowed. `str` is the line shown to the user."""
+    """Says what is wrong, where (file, line or option), and what is allowed. `str` is the line shown to the user."""
 
     def __init__(self, what: str, *, where: object = None, allowed: str | None = None) -> None:
         super().__init__(what)
@@ -30,7 +30,7 @@ class InputError(Exception):
         return f"{place}{_line(self.what)}{f'; {_line(self.allowed)}' if self.allowed else ''}"
 
     def at(self, where: object) -> InputError:
-        """The same error, seen from further out: `where` comes before the place it already has."""
+        """Returns the same error, seen from further out: `where` comes before the place it already has."""
         place = str(where) if self.where is None else f"{where}: {self.where}"
         return type(self)(self.what, where=place, allowed=self.allowed)
 
@@ -46,7 +46,7 @@ def located(where: object, *, unless_known: bool = False) -> Iterator[None]:
 
 
 class MissingRequirement(InputError):
-    """A library, or a file of weights, is not on this machine."""
+    """Is raised where a library, or a file of weights, is not on this machine."""
 
 
 # Which extra installs a package that not everyone needs.
@@ -80,7 +80,7 @@ def first_line(error: Exception) -> str:
 
 
 def message(error: InputError | OSError) -> str:
-    """The line shown to the user, also for a file that may not be touched or a full disk."""
+    """Returns the line shown to the user, also for a file that may not be touched or a full disk."""
     if isinstance(error, InputError):
         return str(error)
     return _line(f"{error.filename or 'the system'}: {error.strerror or error}")

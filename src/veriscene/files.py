@@ -45,7 +45,7 @@ _LEFTOVER = re.compile(r".+\.\d+\.partial")  # the temporary name of a file or f
 
 
 def read_text(path: Path, *, limit: int = MAX_FILE) -> str:
-    """The UTF-8 text of a file; raises InputError if it cannot be read, is not UTF-8 or exceeds `limit` bytes."""
+    """Returns the text of a file; raises InputError if it cannot be read, is not UTF-8 or exceeds `limit` bytes."""
     with opened(path) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
@@ -58,7 +58,7 @@ def read_text(path: Path, *, limit: int = MAX_FILE) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file as a binary stream; raises InputError if it cannot be opened or read."""
+    """Opens the file as a binary stream; raises InputError if it cannot be opened or read."""
     try:
         with path.open("rb") as stream:
             yield stream
@@ -69,7 +69,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Of the content of these files, one after another."""
+    """Returns the digest of these files' content, one after another."""
     found = hashlib.sha256()
     for path in paths:
         with opened(path) as stream:
@@ -94,7 +94,7 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str | InputError]]:
 
 
 def read_lines_between(stream: BinaryIO, start: int, stop: int) -> Iterator[tuple[int, str | InputError]]:
-    """The lines that begin in these bytes of a file, each with the byte at which it begins, in bounded memory.
+    """Yields the lines that begin in these bytes of a file, each with the byte at which it begins, in bounded memory.
 
     So parts that share no byte share no line, and parts that cover the file have all lines. An InputError takes the
     place of a line that is too long or not UTF-8; the others follow.
@@ -120,7 +120,7 @@ def _decoded(line: bytes, stream: BinaryIO, *, is_first: bool) -> tuple[str | In
 
 
 def parse_json(text: str) -> object:
-    """The value of one JSON text; raises InputError also for duplicate keys, NaN, Infinity and deep nesting."""
+    """Returns the value of one JSON text; raises InputError also for duplicate keys, NaN, Infinity and deep nesting."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_reject_constant, parse_float=_finite)
     except RecursionError:
@@ -134,7 +134,7 @@ def parse_json(text: str) -> object:
 
 
 def json_objects(lines: Iterable[tuple[int, str | InputError]]) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
-    """The JSON objects of numbered lines without the blank ones, or what is wrong with a line."""
+    """Yields the JSON objects of numbered lines without the blank ones, or what is wrong with a line."""
     for number, line in lines:
         if isinstance(line, str) and not line.strip():
             continue
@@ -145,7 +145,7 @@ def json_objects(lines: Iterable[tuple[int, str | InputError]]) -> Iterator[tupl
 
 
 def json_object(line: str) -> dict[str, Any]:
-    """The object of a line; raises InputError if it is none."""
+    """Returns the object of a line; raises InputError if it is none."""
     record = parse_json(line)
     if not isinstance(record, dict):
         kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(record), "number")
@@ -270,8 +270,8 @@ def check_absent(file: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Where weights, features and what teachers made are kept: $VERISCENE_CACHE, else veriscene/ in the user's cache
-    folder."""
+    """Returns where weights, features and what teachers made are kept: $VERISCENE_CACHE, else veriscene/ in the user's
+    cache folder."""
     if folder := os.environ.get("VERISCENE_CACHE"):
         return Path(folder)
     if folder := os.environ.get("XDG_CACHE_HOME"):
@@ -289,7 +289,7 @@ def cached(
     make: Callable[[Path], Content],
     on_wait: Callable[[], None] = lambda: None,
 ) -> Content:
-    """The content of a file in the cache folder, which is made if it is missing or damaged.
+    """Returns the content of a file in the cache folder, which is made if it is missing or damaged.
 
     `read` raises one of DAMAGED if the file is of no use. `make` returns the content and writes it to the path that it
     gets; if it writes nothing there, nothing is kept. Of several processes one makes the content, and the others wait,
@@ -353,7 +353,7 @@ def check_empty(folder: Path, *, hint: str) -> None:
 
 @contextmanager
 def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]:
-    """A new or empty folder, locked while the context lasts; raises InputError with `hint` if it is neither.
+    """Yields a new or empty folder, locked while the context lasts; raises InputError with `hint` if it is neither.
 
     On failure, removes what it created, so the command can be retried: the entries named in `fill` and the new folders.
     If the folder holds anything else by then, such as a checkpoint, everything is kept. So the context may last as long
@@ -419,8 +419,8 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 @contextmanager
 def filled(folder: Path, *, hint: str) -> Iterator[Path]:
-    """A new folder under a temporary name, which becomes `folder` at the end; raises InputError with `hint` if there is
-    one that is not empty.
+    """Yields a new folder under a temporary name, which becomes `folder` at the end; raises InputError with `hint` if
+    there is one that is not empty.
 
     A failure, or a process that is killed at any moment, leaves no `folder`, so the command can be repeated.
     """
@@ -444,7 +444,7 @@ def filled(folder: Path, *, hint: str) -> Iterator[Path]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """A new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed.
+    """Yields a new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed.
 
     A process that is killed, or a machine that loses its power, at any moment leaves the old or the new content where
     `present` finds it, and the next call succeeds. A link of this name is replaced; what it refers to is kept.
@@ -514,7 +514,7 @@ def _sync(path: Path) -> None:
 
 
 def present(folder: Path) -> Path | None:
-    """Where a folder written by `replacing` is found, also after a crash between its two renames."""
+    """Returns where a folder written by `replacing` is found, also after a crash between its two renames."""
     return next((place for place in (folder, _previous(folder)) if place.is_dir()), None)
 
 

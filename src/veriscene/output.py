@@ -73,7 +73,7 @@ class Terminal(Output):
 
 
 class LossyStream(io.TextIOBase):
-    """A text stream that drops what cannot be written: a closed pipe or terminal must not end training."""
+    """Is a text stream that drops what cannot be written: a closed pipe or terminal must not end training."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -113,7 +113,7 @@ def silent(*_: object) -> None:
 
 
 def clock(seconds: float) -> str:
-    """A duration as h:mm:ss, or m:ss below an hour."""
+    """Writes a duration as h:mm:ss, or m:ss below an hour."""
     if not math.isfinite(seconds):
         return "?"
     minutes, rest = divmod(round(seconds), 60)
@@ -122,5 +122,5 @@ def clock(seconds: float) -> str:
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun: 1 statement, 2,000 statements. The plural ends with s unless another one is given."""
+    """Writes a number with its noun: 1 statement, 2,000 statements. The plural ends with s unless one is given."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

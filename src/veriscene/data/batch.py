@@ -29,7 +29,7 @@ class Statement(TensorStruct):
 
 @dataclass(frozen=True)
 class Layouts(TensorStruct):
-    """The steps of module networks (language/module_layout.py), several networks for a statement.
+    """Holds the steps of module networks (language/module_layout.py), several networks for a statement.
 
     Beyond a layout's last step and beyond a statement's last layout all are zero.
     """

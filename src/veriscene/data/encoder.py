@@ -29,7 +29,7 @@ Values = tuple[tuple[str, Value], ...]  # of an item
 
 
 class Input(Enum):
-    """What a model reads besides the statement."""
+    """Says what a model reads besides the statement."""
 
     ITEMS = "items"
     PIXELS = "pixels"
@@ -38,7 +38,7 @@ class Input(Enum):
 
 
 class ItemOrder(Enum):
-    """The order in which items are encoded. RANDOM is a fixed scramble here; training redraws it each epoch."""
+    """Names the order in which items are encoded. RANDOM is a fixed scramble here; training redraws it each epoch."""
 
     RANDOM = "random"
     FILE = "file"
@@ -46,7 +46,7 @@ class ItemOrder(Enum):
 
 
 class Order(Enum):
-    """Whether a model's output depends on the order in which it reads items."""
+    """Says whether a model's output depends on the order in which it reads items."""
 
     NONE = "none"  # it does not
     GIVEN = "given"  # it reads them as they come

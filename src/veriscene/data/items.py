@@ -183,7 +183,7 @@ def extents(features: Tensor, world: World) -> Tensor:
 
 @dataclass(frozen=True)
 class Attributes:
-    """What the features say, in whole pixels and booleans. All zero beyond a box's last item."""
+    """Holds what the features say, in whole pixels and booleans. All zero beyond a box's last item."""
 
     x: Tensor  # (batch, box, item), int64: the left edge
     y: Tensor  # (batch, box, item), int64: the upper edge, growing downwards

@@ -59,7 +59,7 @@ def split_words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ReaderConfig:
-    """The sizes of a reader; `words` and `tokens` follow from what it is taught."""
+    """States the sizes of a reader; `words` and `tokens` follow from what it is taught."""
 
     words: int
     tokens: int
@@ -84,7 +84,7 @@ def ngrams_of(word: str, buckets: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
+    """Says what a reader understood. Without a program, it understood nothing that can be seen in a scene."""
 
     program: Program | None
     certainty: float  # probability of the least certain token of the program
@@ -94,7 +94,7 @@ class Reading:
 
     @cached_property
     def text(self) -> str | None:
-        """The program in plain words."""
+        """Returns the program in plain words."""
         return None if self.program is None else reading_of(self.program)
 
 
@@ -102,7 +102,7 @@ NOT_UNDERSTOOD = Reading(None, certainty=0.0, dialect=0.0, outside=1.0)
 
 
 class ProgramReader:
-    """The words, the tokens and the language of a network that writes programs, whatever runs the network."""
+    """Knows words, tokens and language of a network that writes programs, whatever runs the network."""
 
     threads = 1  # groups that are read at the same time
     group = 32  # statements that are read together; larger groups need more padding and overflow the caches
@@ -163,7 +163,7 @@ class ProgramReader:
         return tokens, missing
 
     def knows(self, word: str) -> bool:
-        """Whether it was taught the word; signs and numbers count as known."""
+        """Says whether it was taught the word; signs and numbers count as known."""
         return not any(letter.isalpha() for letter in word) or all(part in self.numbers for part in split_words(word))
 
     def read(self, statements: Sequence[str], brief: Collection[str] = ()) -> list[Reading]:

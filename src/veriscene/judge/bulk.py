@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Bulk:
-    """A model, the questions in a file or in the .jsonl, .json and .parquet files of a folder, and a folder of answers.
+    """Judges the questions in a file, or in the .jsonl, .json and .parquet files of a folder, into a folder of answers.
 
     Answers stand in the order of the questions, one for each, in files part-N that follow one another. Each tells its
     question by `identifier`, `file` and `at`: the row of a Parquet file, the first byte of a JSON line. A malformed
@@ -82,7 +82,7 @@ class Bulk:
 
     @cached_property
     def inputs(self) -> list[Path]:
-        """The files of questions, by name; raises InputError if there are none."""
+        """Lists the files of questions, by name; raises InputError if there are none."""
         if not self.source.is_dir():
             if self.source.exists() and not self.source.is_file():
                 raise InputError("not a regular file", where=self.source, allowed="parts are read where they begin")
@@ -95,7 +95,7 @@ class Bulk:
 
     @cached_property
     def kind(self) -> str:
-        """The format of the answers."""
+        """Names the format of the answers."""
         kind = self.format or _kind(self.inputs[0])
         if kind not in FORMATS:
             raise InputError(f"unknown format {kind!r}", allowed=f"choose from {', '.join(FORMATS)}")

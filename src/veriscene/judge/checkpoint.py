@@ -167,7 +167,7 @@ class TorchJudge(NetworkJudge):
             self.reader.save(folder / READER)
 
     def run(self, encoded: Encoded, fields: Collection[str] = FIELDS) -> dict[str, Array]:
-        """A GPU runs CUDA graphs for many questions without maps."""
+        """Judges encoded questions; a GPU runs CUDA graphs for many of them without maps."""
         model, device = self.checkpoint.model, self.checkpoint.device
         if model.training:  # it visits every module, which takes as long as some layers
             model.eval()

@@ -66,7 +66,7 @@ class Search:
     verdict: Verdict  # on the scene as it is
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict with its attention, what would change it, and how much was searched."""
+        """Returns the verdict with its attention, what would change it, and how much was searched."""
         return {
             "verdict": self.verdict.to_json(attention=True),
             "counterfactual": None if self.flip is None else self.flip.to_json(),
@@ -97,7 +97,7 @@ class Explanation:
 
     @property
     def svg(self) -> str:
-        """The scene with the order in which it was read and, below it, the scene after the edits."""
+        """Draws the scene with the order in which it was read and, below it, the scene after the edits."""
         scenes = [drawing.svg(self.world, self.scene, self.search.verdict.order if self.reads_items else None)]
         if self.search.flip is not None:
             scenes.append(drawing.svg(self.world, self.search.flip.scene))

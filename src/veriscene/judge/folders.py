@@ -142,7 +142,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A kind of model that `veriscene train` builds."""
+    """Describes a kind of model that `veriscene train` builds."""
 
     name: str
     summary: str
@@ -151,7 +151,7 @@ class ListedModel:
 
 @dataclass(frozen=True)
 class ListedCheckpoint:
-    """A trained model that `veriscene.load` takes, by name or folder."""
+    """Describes a trained model that `veriscene.load` takes, by name or folder."""
 
     name: str
     model: str

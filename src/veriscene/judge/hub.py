@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class HubMixin(ModelHubMixin):
-    """What huggingface_hub expects of a model. The saved folder is a checkpoint folder with a model card, README.md."""
+    """Does what huggingface_hub expects of a model. It saves a checkpoint folder with a model card, README.md."""
 
     def __new__(cls, *args: object, **options: object) -> Self:
         # ModelHubMixin.__new__ makes a config.json of the constructor's arguments, for which it would copy the weights.

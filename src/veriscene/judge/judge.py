@@ -81,7 +81,7 @@ class Judge(HubMixin, ABC):
 
     @property
     def world(self) -> World:
-        """The world of the scenes that it judges."""
+        """Returns the world of the scenes that it judges."""
         return self.encoder.world
 
     @overload
@@ -171,7 +171,7 @@ class Judge(HubMixin, ABC):
 
     @cached_property
     def offers(self) -> tuple[str, ...]:
-        """The known words that are offered in place of unknown ones: none of the misspellings of a corpus."""
+        """Returns the known words that are offered in place of unknown ones: none of the misspellings of a corpus."""
         real, words = real_words(self.world), self.encoder.vocabulary.words[len(SPECIAL) :]
         if self.reader is not None:
             return tuple(word for word in dict.fromkeys((*words, *self.reader.words)) if word in real)
@@ -278,7 +278,7 @@ def _decode(
 
 
 class NetworkJudge(Judge):
-    """A network judges; with a reader, statements in plain English are judged by what they say."""
+    """Judges with a network and, if it has a reader, statements in plain English by what they say."""
 
     @abstractmethod
     def run(self, encoded: Encoded, fields: Collection[str] = FIELDS) -> dict[str, Array]:

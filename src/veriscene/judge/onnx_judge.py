@@ -133,7 +133,7 @@ def graph_inputs(encoded: Encoded) -> dict[str, Array]:
 
 
 class OnnxEyes(PictureReader):
-    """The eyes that ship with the package, or those in another file, whose graph is beside it unless it is given."""
+    """Sees with the shipped eyes, or those in another file, whose graph is beside it unless it is given."""
 
     def __init__(self, weights: Path = SHIPPED_EYES, graph: bytes | None = None) -> None:
         self._graph = Graph(graph or weights.with_suffix(".onnx"), threads=default_threads(), weights=weights)
@@ -196,8 +196,8 @@ class OnnxReader(ProgramReader):
         return statement, mask, past
 
     def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
-        """The tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of tokens), and
-        the state after it."""
+        """Continues the tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of
+        tokens), and the state after it."""
         statement, mask, past = state
         given = {"token": token[:, None], "place": np.array([place]), "statement": statement, "mask": mask}
         scores, now = self._decoder.run({**given, "past": past}, ("scores", "now"))

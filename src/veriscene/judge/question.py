@@ -26,7 +26,7 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Question:
-    """A statement about a scene or about a picture: (height, width, RGB), uint8, of any size.
+    """Asks whether a statement is true of a scene or of a picture: (height, width, RGB), uint8, of any size.
 
     Raises InputError unless the statement is text that a model can judge and there is a Scene or a picture, not both.
     """
@@ -122,7 +122,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to a question. Order and attention refer to the items as the question's scene lists them, or as `seen`
+    """Answers a question. Order and attention refer to the items as the question's scene lists them, or as `seen`
     does."""
 
     probability: float  # that the statement is true of the scene

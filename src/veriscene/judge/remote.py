@@ -24,7 +24,7 @@ Answers = Mapping[str, Callable[..., Any]]  # what is asked for, by name
 
 
 class Channel:
-    """The way to the process that answers. Can be pickled; each process has a connection of its own."""
+    """Leads to the process that answers. Can be pickled; each process has a connection of its own."""
 
     def __init__(self, address: Any, key: bytes) -> None:
         self.address, self.key = address, key

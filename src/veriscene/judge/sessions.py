@@ -45,7 +45,7 @@ def default_threads() -> int:
 
 
 class Graph:
-    """An ONNX graph in ONNX Runtime, on the CPU. Unpickling opens it again."""
+    """Runs an ONNX graph in ONNX Runtime, on the CPU. Unpickling opens it again."""
 
     def __init__(self, model: Path | bytes, *, threads: int, weights: Path | None = None, is_own: bool = False) -> None:
         """`model` is a file or its contents; `weights` the safetensors file that it refers to. InputError if the graph

@@ -33,7 +33,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class AttributeType:
-    """The values of a categorical or ordered attribute; at run time, a value is its place among the choices."""
+    """Is the type of categorical or ordered values; at run time, a value is its place among the choices."""
 
     name: str
     size: int  # number of values
@@ -42,14 +42,14 @@ class AttributeType:
 
 @dataclass(frozen=True)
 class Many:
-    """A set or a list. They differ only in that a list can contain a member twice."""
+    """Is the type of a set or a list. They differ only in that a list can contain a member twice."""
 
     of: Type
 
 
 @dataclass(frozen=True)
 class FunctionOf:
-    """A function of one argument: a lambda, or a function's name used in place of a lambda."""
+    """Is the type of a function of one argument: a lambda, or a function's name used in place of a lambda."""
 
     takes: Type
     gives: Type
@@ -127,7 +127,7 @@ Gives = Callable[[Sequence[Type]], Type]
 
 
 class Form(Enum):
-    """How a function is written."""
+    """Says how a function is written."""
 
     FUNCTION = "f(x)"
     METHOD = "x.f()"
@@ -137,7 +137,7 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a function takes; `expected` describes it in messages."""
+    """Says what a function takes; `expected` describes it in messages."""
 
     expected: str
     accepts: Accepts
@@ -149,7 +149,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of a language: its parameters, result type, and value on one scene.
+    """Defines a function of a language: its parameters, result type, and value on one scene.
 
     `bulk` is the rule by which the bulk evaluator compiles it, and the arguments of that rule. A function whose rule it
     does not know is left to the plain evaluator.
@@ -259,7 +259,7 @@ KEY = replace(_mapped("a number for each member, as `key=lambda x: …`", is_ord
 
 
 class Expression:
-    """A node; `type` is computed when it is built."""
+    """Is the base of all nodes; `type` is computed when one is built."""
 
     type: Type
     of: Type  # of nodes that state their type
@@ -281,7 +281,7 @@ class Number(Expression):
 
 @dataclass(frozen=True)
 class Constant(Expression):
-    """A value of an attribute, or a side. Its name is kept as it was written; equal values are equal constants."""
+    """Names an attribute's value or a side. The name is kept as written; equal values are equal constants."""
 
     name: str = field(compare=False)
     of: Type
@@ -290,7 +290,7 @@ class Constant(Expression):
 
 @dataclass(frozen=True)
 class Variable(Expression):
-    """The parameter of a lambda, where it is declared or used, or one of GLOBALS."""
+    """Names the parameter of a lambda, where it is declared or used, or one of GLOBALS."""
 
     name: str
     of: Type
@@ -310,7 +310,7 @@ class Lambda(Expression):
 
 @dataclass(frozen=True)
 class Call(Expression):
-    """A call of a function. Methods, attributes and most operators are functions too."""
+    """Calls a function. Methods, attributes and most operators are functions too."""
 
     function: Function
     arguments: tuple[Expression, ...]
@@ -366,7 +366,7 @@ class Logic(Expression):
 
 @dataclass(frozen=True)
 class Display(Expression):
-    """A list `[a, b]` or a set `{a, b}`."""
+    """Holds a list `[a, b]` or a set `{a, b}`."""
 
     members: tuple[Expression, ...]
     is_set: bool

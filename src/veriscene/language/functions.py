@@ -24,7 +24,7 @@ Members = tuple[Any, ...]
 
 
 class Undefined(Exception):
-    """An expression has no value on this scene, such as `unique` of a set without exactly one member."""
+    """Is raised for an expression without a value on this scene, as `unique` of a set without exactly one member."""
 
 
 # ---------------------------------------------------------------- scenes prepared for evaluation
@@ -33,7 +33,7 @@ _WALL = {Side.TOP: 0, Side.BOTTOM: 1, Side.LEFT: 2, Side.RIGHT: 3}  # indices in
 
 
 class PlacedItem:
-    """An item with its edges and a reference to its box; y grows downwards.
+    """Holds an item with its edges and a reference to its box; y grows downwards.
 
     Items and boxes are compared by identity, because two items that look the same are still two items.
     """
@@ -64,7 +64,7 @@ Items = tuple[PlacedItem, ...]
 
 
 class PlacedBox:
-    """A box with what follows from its items; compared by identity."""
+    """Holds a box with what follows from its items; compared by identity."""
 
     items: Items = ()
     scene_items: Items = ()
@@ -75,7 +75,7 @@ class PlacedBox:
     rightmost: Number = 0
 
     def content(self) -> Hashable:
-        """What the box contains, in any order."""
+        """Returns what the box contains, in any order."""
         return frozenset(Counter(item.item for item in self.items).items())
 
 

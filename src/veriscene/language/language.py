@@ -28,7 +28,7 @@ MAX_COUNT = 999  # the largest number in a program, unless an attribute has larg
 
 @dataclass(frozen=True)
 class Extension:
-    """What a world adds to its language: functions, and constants by name."""
+    """Says what a world adds to its language: functions, and constants by name."""
 
     functions: dict[str, Function] = field(default_factory=dict)
     constants: dict[str, Constant] = field(default_factory=dict)
@@ -38,7 +38,7 @@ Extend = Callable[[World], Extension]  # a function of a module, so that it can 
 
 
 class Language:
-    """The language of a world. `language_of` makes it once; two languages of one world are equal."""
+    """Defines the language of a world. `language_of` makes it once; two languages of one world are equal."""
 
     def __init__(self, world: World, extend: Extend | None = None) -> None:
         self.world, self.extend = world, extend

@@ -10,7 +10,7 @@ MAX_LAYOUTS = 3  # of a statement, of which a model may judge several
 
 
 class Module(IntEnum):
-    """What a step computes. A *map* says, for each cell of each box, how much it belongs; a *verdict* is per box."""
+    """Names what a step computes. A *map* says how much each cell of each box belongs; a *verdict* is per box."""
 
     NOTHING = 0  # padding
     FIND = 1  # words -> map: the objects that fit every word; without words, all objects

@@ -27,7 +27,7 @@ _NEEDS = "sentence (or statement) and program; kind may be left out"
 
 @dataclass(frozen=True, repr=False)
 class Program:
-    """An expression without free variables; raises InputError unless its value is a truth value."""
+    """Holds an expression without free variables; raises InputError unless its value is a truth value."""
 
     expression: Expression
     language: Language
@@ -62,13 +62,13 @@ class Program:
 
     @property
     def text(self) -> str:
-        """The program as text; `Language.parse` turns it into an equal program."""
+        """Writes the program as text; `Language.parse` turns it into an equal program."""
         return unparse(self.expression)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement with its program. `kind` is the kind of scene that it is about, if the world knows several."""
+    """Holds a statement with its program. `kind` is the kind of scene that it is about, if the world knows several."""
 
     text: str
     kind: str | None

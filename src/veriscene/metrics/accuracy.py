@@ -28,7 +28,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Scores:
-    """How good the verdicts on some examples are."""
+    """Says how good the verdicts on some examples are."""
 
     accuracy: float
     interval: tuple[float, float]  # 95 %, of the accuracy; see `clustered_interval`
@@ -39,7 +39,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Slice:
-    """The scores of a subset of the examples."""
+    """Holds the scores of a subset of the examples."""
 
     group: str
     name: str
@@ -48,7 +48,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Score:
-    """The scores of one seed."""
+    """Holds the scores of one seed."""
 
     seed: int
     accuracy: float
@@ -58,7 +58,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Summary:
-    """The scores of all seeds on one split."""
+    """Holds the scores of all seeds on one split."""
 
     scores: tuple[Score, ...]
 
@@ -77,7 +77,7 @@ class Summary:
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of the accuracy over seeds; None for a single seed."""
+        """Returns the standard deviation of the accuracy over seeds; None for a single seed."""
         return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
 
     @property
@@ -269,7 +269,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """How often two models are right on the same examples, and McNemar's exact test of whether they are equally good.
+    """Compares two models on the same examples by McNemar's exact test of whether they are equally good.
 
     The test takes examples as independent. Those of one statement tend to be right or wrong together, so `p` tends
     to be too small where statements have several examples; the interval of `difference` accounts for that.

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Judged:
-    """A model's verdict on an example, with what led to it; None where the model has no such thing."""
+    """Holds a model's verdict on an example, with what led to it; None where the model has no such thing."""
 
     example: Example
     probability: float  # that the statement is true of the scene
@@ -120,7 +120,7 @@ Programs = Mapping[str, Program]  # by `sentence_key`
 
 
 class Fault(Enum):
-    """What a mistake is due to, as the program of its statement tells."""
+    """Names what a mistake is due to, as the program of its statement tells."""
 
     LABEL = "label or program"  # the program contradicts the label, so one of the two is wrong
     MODEL = "model"  # the program confirms the label
@@ -129,7 +129,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class WrongStatement:
-    """A statement and those of its examples that at least one model judged wrong."""
+    """Holds a statement and those of its examples that at least one model judged wrong."""
 
     statement: str
     phenomena: tuple[str, ...]
@@ -187,7 +187,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """The verdicts whose confidence lies in one part of 0.5 to 1."""
+    """Describes the verdicts whose confidence lies in one part of 0.5 to 1."""
 
     examples: int
     confidence: float  # mean probability of the verdict given

@@ -33,7 +33,7 @@ INFERENCE_BATCH = 256
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a model says about a batch."""
+    """Holds what a model says about a batch."""
 
     logits: Tensor  # (batch,): log-odds that the statement is true
     scores: Tensor | None = None  # (batch, box): box scores, for models whose logit is the max or mean of them
@@ -48,7 +48,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class RecurrentConfig(ModelConfig):
-    """What the paper's models with LSTMs have in common, with the values of appendix A.3.1."""
+    """Declares what the paper's models with LSTMs have in common, with the values of appendix A.3.1."""
 
     embedding: int = size(128)
     hidden: int = size(256)
@@ -59,7 +59,7 @@ class RecurrentConfig(ModelConfig):
 
 
 class Model(nn.Module, ABC):
-    """The base of every model. Sizes follow from its settings, its vocabulary and its world."""
+    """Is the base of every model. Sizes follow from its settings, its vocabulary and its world."""
 
     Config: ClassVar[type[ModelConfig]]  # this model's settings, with their only defaults
     summary: ClassVar[str]  # one line for `veriscene models`

@@ -71,7 +71,7 @@ class BiENCConfig(ReadingConfig):
 
 
 class BiENC(ReadingModel):
-    """The similarity of a statement's and a box's last hidden outputs, without attention (appendix A.3.3)."""
+    """Scores the similarity of a statement's and a box's last hidden outputs, without attention (appendix A.3.3)."""
 
     Config = BiENCConfig
     summary = "BiENC: similarity of the last hidden outputs"

@@ -52,7 +52,7 @@ RATE = (
 
 @dataclass(frozen=True)
 class BiATTPointerConfig(BiATTConfig):
-    """The settings of the pointer; its defaults are the paper's."""
+    """Declares the settings of the pointer; its defaults are the paper's."""
 
     name: str = "biatt-pointer"
     encoder: str = choice(
@@ -75,7 +75,7 @@ class BiATTPointerConfig(BiATTConfig):
 
 @dataclass(frozen=True)
 class Context:
-    """What the pointer chooses from, and what the probability of a choice depends on."""
+    """Holds what the pointer chooses from, and what the probability of a choice depends on."""
 
     word_keys: Tensor  # (batch, word, hidden): B h_i, so that s' B h_i is a product with s alone
     word_values: Tensor  # (batch, word, hidden): the part of W [c; s] that is linear in c
@@ -108,7 +108,7 @@ class Pointer(nn.Module):
         xavier_(self, forget_bias=config.forget_bias)
 
     def encode(self, e: Tensor, counts: Tensor) -> tuple[Tensor, State]:
-        """The encoder's hidden outputs (batch, box, item, hidden), before dropout, and its state after each box's last
+        """Returns the hidden outputs (batch, box, item, hidden), before dropout, and the state after each box's last
         item."""
         if isinstance(self.encoder, nn.Linear):
             outputs = torch.tanh(self.encoder(e))

@@ -33,7 +33,7 @@ def tf32() -> Iterator[None]:
 
 @dataclass(eq=False)
 class Captured:
-    """A function of tensors without side effects, whose kernels depend on nothing but the shapes of its arguments.
+    """Calls a function of tensors without side effects, whose kernels depend only on the shapes of its arguments.
 
     Arguments may be on the CPU; results are on the device, until the next call of any, which may overwrite them. Calls
     of any two must not overlap. Only CUDA has graphs; elsewhere the function itself is called.

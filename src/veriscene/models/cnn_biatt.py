@@ -60,7 +60,7 @@ class CNNBiENCConfig(CellReadingConfig):
 
 
 class CNNBiENC(CellReadingModel):
-    """The similarity of a statement's last hidden output and what a CNN makes of a box (appendix A.3.3)."""
+    """Scores the similarity of a statement's last hidden output and what a CNN makes of a box (appendix A.3.3)."""
 
     Config = CNNBiENCConfig
     summary = "CNN-BiENC: similarity of the statement's last hidden output and a CNN's"

@@ -59,7 +59,7 @@ def numbers_of(words: Vocabulary) -> Tensor:
 
 
 class Grams(nn.Module):
-    """The grams of some kinds, at each word."""
+    """Finds the grams of some kinds, at each word."""
 
     def __init__(self, kinds: Sequence[Sequence[int]]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ def quantities(seen: Attributes, items: Items, world: World) -> tuple[Tensor, Te
 
 
 def agreements(values: Tensor, image: Tensor, boxes: Tensor, exists: Tensor | None) -> Tensor:
-    """Whether numbers (batch, word) agree with quantities: (batch, word, agreement), bool.
+    """Says whether numbers (batch, word) agree with quantities: (batch, word, agreement), bool.
 
     Four ways: as many in the image, at least so many in the image, as many in some box, at least so many in each box.
     `exists` (batch, box; None: always) says which boxes there are.
@@ -181,7 +181,7 @@ class CountFeatures(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Tensor:
-        """The indices of each example's features, each once, padded with NO_FEATURE: (batch, place), int32."""
+        """Returns the indices of each example's features, each once, padded with NO_FEATURE: (batch, place), int32."""
         of_counts, of_looks = self._pairs(batch)
         return torch.cat([self.counts(*of_counts), self.looks(*of_looks)], dim=1)
 
@@ -211,7 +211,7 @@ class CountFeatures(nn.Module):
 
 
 class Conjunctions(nn.Module):
-    """A table of grams by predicates: the feature number of each conjunction."""
+    """Numbers the conjunctions of grams and predicates, in a table of features."""
 
     def __init__(self, predicates: int) -> None:
         super().__init__()
@@ -268,7 +268,7 @@ class MaxEntConfig(ModelConfig):
 
 
 class MaxEnt(Model):
-    """A log-linear model. An optimizer has nothing to do: the problem is convex, and `fit` finds its one optimum."""
+    """Is a log-linear model. An optimizer has nothing to do: the problem is convex, and `fit` finds its one optimum."""
 
     Config = MaxEntConfig
     summary = "MaxEnt: conjunctions of n-grams and counts"
@@ -333,7 +333,7 @@ class MLPConfig(ModelConfig):
 
 
 class MLP(Model):
-    """The features of MaxEnt, embedded, averaged, and scored by one hidden layer."""
+    """Embeds the features of MaxEnt, averages them, and scores the mean by one hidden layer."""
 
     Config = MLPConfig
     summary = "MLP: the features of MaxEnt as embeddings"

@@ -38,7 +38,7 @@ def displacements() -> Tensor:
 
 
 class Relate(nn.Module):
-    """The places that stand in a relation to the cells of a map: a vertical and a horizontal displacement, each a
+    """Finds the places that stand in a relation to the cells of a map: a vertical and a horizontal displacement, each a
     mixture of seven that the relation's words choose."""
 
     kernels: Tensor
@@ -63,7 +63,7 @@ class Relate(nn.Module):
 
 
 class Surroundings(nn.Module):
-    """How many objects lie above, below, left and right of each cell, in its own row or column and those next to it.
+    """Counts the objects above, below, left and right of each cell, in its own row or column and those next to it.
 
     It tells the top block of a tower from the others.
     """
@@ -217,7 +217,7 @@ class NMN(FeatureMapModel):
         return Judgement(logits=(self.choose(said).softmax(dim=-1) * pooled).sum(dim=-1))
 
     def look(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """What is in each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
+        """Sees each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
         seen = self.embed_cells(self.cells(batch))
         presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
@@ -226,7 +226,7 @@ class NMN(FeatureMapModel):
         return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
 
     def objects(self, seen: Tensor) -> Tensor:
-        """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
+        """Says whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
 
         Most cells of a box are empty, so its median cell is background, and what differs from it most is an object. A
         linear correction of this guess is learned.
@@ -248,7 +248,7 @@ class NMN(FeatureMapModel):
         return presence[:, None, :, None] * found
 
     def relate_all(self, layout: Layouts, phrases: Tensor, found: Tensor) -> Tensor:
-        """The map of every step, (batch, step, box, head, cell); that of a step with a verdict has no meaning."""
+        """Returns the map of every step, (batch, step, box, head, cell); it has no meaning for a verdict."""
         maps = [found[:, 0]]
         for step in range(1, found.size(1)):
             a, b = arguments(layout, step, maps)
@@ -279,7 +279,7 @@ class NMN(FeatureMapModel):
         )
 
     def combine(self, layout: Layouts, counted: Tensor) -> Tensor:
-        """The verdict that DECIDE gets, (batch, box, verdict), after every BOTH: truths multiply, so logarithms add."""
+        """Returns DECIDE's verdict, (batch, box, verdict), after every BOTH: truths multiply, so logarithms add."""
         verdicts, final = [counted[:, 0]], counted[:, 0]
         for step in range(1, counted.size(1)):
             a, b = arguments(layout, step, verdicts)
@@ -290,7 +290,7 @@ class NMN(FeatureMapModel):
 
 
 def arguments(layout: Layouts, step: int, outcomes: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """The two arguments of a step, for each example, among the outcomes of the steps before."""
+    """Returns the two arguments of a step, for each example, among the outcomes of the steps before."""
     earlier = torch.stack(outcomes, dim=1)
     numbers = layout.arguments[:, step].view(-1, 2, *[1] * (earlier.dim() - 2)).expand(-1, -1, *earlier.shape[2:])
     a, b = earlier.gather(1, numbers).unbind(dim=1)
@@ -298,6 +298,6 @@ def arguments(layout: Layouts, step: int, outcomes: list[Tensor]) -> tuple[Tenso
 
 
 def mean_over(spans: Tensor, words: Tensor) -> Tensor:
-    """The mean of the words of each span, zero for an empty one: (batch, step, word), (batch, word, dim)."""
+    """Averages the words of each span, zero for an empty one: (batch, step, word), (batch, word, dim)."""
     weights = spans.to(words.dtype)
     return weights @ words / weights.sum(dim=-1, keepdim=True).clamp(min=1)

@@ -83,7 +83,7 @@ class Attention(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """A pre-norm layer of self-attention and a feed-forward network."""
+    """Is a pre-norm layer of self-attention and a feed-forward network."""
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class ReaderNetwork(nn.Module):
 
 
 class Reader(ProgramReader):
-    """A reader whose network runs in torch, on any device.
+    """Reads with a network in torch, on any device.
 
     It writes a few tokens at a time; between these parts, statements whose programs are complete are left out. On a
     GPU parts are longer, so that the CPU is seldom waited for, and can be captured as graphs.

@@ -137,7 +137,7 @@ class Spatial(Model):
         return named
 
     def features(self, items: Items, named: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What is told of each item, (batch, box, item, feature), and of each pair of items, (batch, i, j, feature).
+        """Describes each item, (batch, box, item, feature), and each pair of items, (batch, i, j, feature).
         `named` (batch,): how much the statement names a box, if items know theirs."""
         config, world = self.config, self.world
         pairs, kinds = geometry.pair_features(items.features, world), geometry.looks(items, world)
@@ -175,7 +175,7 @@ class Pairs(nn.Module):
         self.embed = nn.Linear(features, EDGE)
 
     def forward(self, items: Items, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Of pair features (batch, i, j, …): vectors (batch, i, j, EDGE), and whether i looks at j (batch, i, j)."""
+        """Turns pair features (batch, i, j, …) into vectors (batch, i, j, EDGE); also says whether i looks at j."""
         mask = items.mask.flatten(1)[:, None]  # (batch, 1, j)
         box = torch.arange(mask.size(-1), device=mask.device) // items.features.size(2)
         allowed = (box[:, None] == box) & mask if self.within_boxes else mask.expand(-1, mask.size(-1), -1)
@@ -254,7 +254,7 @@ class ItemLayer(nn.Module):
 
 
 class SpellingCNN(nn.Module):
-    """A convolution over the letters and the max over the word, so that a misspelt word keeps most of its vector."""
+    """Takes the max of a convolution over the letters, so that a misspelt word keeps most of its vector."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

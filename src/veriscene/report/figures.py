@@ -61,7 +61,7 @@ KINDS = tuple(TITLES)
 
 @dataclass(frozen=True)
 class Page:
-    """The space for a figure, in inches; examples that do not fit go to further pages."""
+    """States the space for a figure, in inches; examples that do not fit go to further pages."""
 
     width: float | None = None  # None: a column; for attention, the text
     height: float = float("inf")
@@ -249,7 +249,7 @@ def _legend(sheet: Sheet) -> None:
 
 
 class Sheet:
-    """A sheet of paper of fixed width that is filled from top to bottom: `y` is where the next thing goes."""
+    """Draws on a sheet of fixed width from top to bottom: `y` is where the next thing goes."""
 
     def __init__(self, width: float) -> None:
         self.width, self.y = width, MARGIN
@@ -259,7 +259,7 @@ class Sheet:
 
     @property
     def parts(self) -> list[Artist]:
-        """What was added so far."""
+        """Lists what was added so far."""
         return [*self.axes.patches, *self.axes.texts]
 
     def keep(self, parts: Sequence[Artist], y: float) -> None:

@@ -38,7 +38,7 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """What a page shows of a run."""
+    """Holds what a page shows of a run."""
 
     name: str
     facts: Sequence[tuple[str, str]]  # where the run came from: command, commit, …

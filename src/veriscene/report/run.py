@@ -33,7 +33,7 @@ _CAPTIONS = {"max": "the verdict is the highest of them", "mean": "the verdict i
 
 @dataclass(frozen=True)
 class Report:
-    """What was scored, and where it is written."""
+    """Says what was scored, and where it is written."""
 
     scores: metrics.Scores  # of the first run
     majority: float  # the accuracy of always giving the more frequent answer

@@ -42,7 +42,7 @@ class Busy(Exception):
 
 
 class Jobs:
-    """A few threads and a bounded number of jobs that wait for them."""
+    """Runs jobs in a few threads; a bounded number of jobs waits for them."""
 
     def __init__(self, *, threads: int, waiting: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="job")

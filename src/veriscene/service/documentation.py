@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 
 @dataclass(frozen=True)
 class Route:
-    """What is said of a route: a sentence and examples. One without a request is answered to GET."""
+    """Documents a route by a sentence and examples. One without a request is answered to GET."""
 
     summary: str
     request: Any = None  # an example

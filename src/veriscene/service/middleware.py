@@ -38,7 +38,7 @@ SECONDS_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 class Metrics:
-    """What Prometheus reads at /metrics. Each app has its own registry, so several can live in one process."""
+    """Keeps what Prometheus reads at /metrics. Each app has its own registry, so several can live in one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -167,7 +167,7 @@ class Service:
         return self._rng.choice(self._examples[world])
 
     async def world(self, record: Record) -> dict[str, Any]:
-        """The world's tables, as in a world file, and what can be done in it besides editing scenes."""
+        """Returns the world's tables, as in a world file, and what can be done in it besides editing scenes."""
         world = self._batcher(record).judge.world
         return {**to_tree(world), "abilities": {"pictures": worlds.ability(world, "decode") is not None}}
 

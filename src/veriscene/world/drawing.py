@@ -61,7 +61,7 @@ WIDE = 2.0  # boxes that are this many times as wide as high are drawn one below
 
 @dataclass(frozen=True)
 class Look:
-    """How an item is drawn."""
+    """Says how an item is drawn."""
 
     shape: str | None  # a name of SHAPES; None: a tile with a label
     fill: str
@@ -71,7 +71,7 @@ class Look:
 
     @property
     def ink(self) -> str:
-        """The colour of the label: black or white, whichever can be read on the fill."""
+        """Returns the colour of the label: black or white, whichever can be read on the fill."""
         dark = self.fill.lower() in ("black", "navy", "blue", "purple", "maroon", "green", "brown")
         if self.fill.startswith("#"):
             digits = self.fill[1:] if len(self.fill) == 7 else "".join(2 * digit for digit in self.fill[1:])
@@ -117,7 +117,7 @@ def _shaded(color: str, shade: float) -> str:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Where the boxes of a scene are drawn, and how large the whole picture is."""
+    """Says where the boxes of a scene are drawn, and how large the whole picture is."""
 
     corners: tuple[Point, ...]
     width: int

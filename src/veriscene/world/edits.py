@@ -48,7 +48,7 @@ class Edit:
 
     @property
     def cost(self) -> int:
-        """How much of a change it is: values first, the world's last attribute before its first; then the others."""
+        """Ranks a change: first those of values, the world's last attribute before its first; then the others."""
         count = len(self.world.attributes)
         if self.attribute is not None:
             return count - 1 - list(self.world.by_name).index(self.attribute)
@@ -56,7 +56,7 @@ class Edit:
 
     @property
     def text(self) -> str:
-        """An instruction. It names an item so that no other item of the box can be meant."""
+        """Gives the instruction. It names an item so that no other item of the box can be meant."""
         world = self.world
         where = f"{world.box.singular} {self.box + 1}"
         if self.before is None:

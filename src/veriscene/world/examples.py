@@ -54,7 +54,7 @@ class Example:
 
     @property
     def presentation(self) -> str:
-        """The scenes of one presentation share a statement; consistency is counted over presentations."""
+        """Names the presentation, whose scenes share a statement; consistency is counted over presentations."""
         return self.identifier.split("-")[0]
 
 

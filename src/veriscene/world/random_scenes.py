@@ -39,7 +39,7 @@ def _random_box(world: World, rng: random.Random) -> Box:
 
 
 def no_room(world: World) -> InputError:
-    """The error of a world whose boxes are too small for the items that they must have."""
+    """Returns the error of a world whose boxes are too small for the items that they must have."""
     what = f"no room for {world.items[0]} {world.item.plural} in a {world.box.singular}"
     return InputError(what, where=f"world {world.name}", allowed="make the canvas larger, or items fewer or smaller")
 
@@ -76,7 +76,7 @@ def _value(attribute: Attribute, rng: random.Random) -> Value:
 
 
 def decimals(attribute: Attribute) -> int:
-    """How many decimals a random number without steps has: two, or more where that would leave too few numbers."""
+    """Returns the decimals of a random number without steps: two, or more where that would leave too few numbers."""
     return min(max(2, 2 - math.floor(math.log10(attribute.high - attribute.low))), 12)
 
 

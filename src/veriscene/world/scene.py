@@ -10,7 +10,7 @@ Value = str | int | float  # of an attribute: the name of a choice, or a number
 
 
 class Side(Enum):
-    """A wall of a box."""
+    """Names a wall of a box."""
 
     TOP = "top"
     BOTTOM = "bottom"
@@ -20,7 +20,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A position, an extent and a value for each attribute of the item's world.
+    """Has a position, an extent and a value for each attribute of its world.
 
     `x` and `y` are the upper left corner; y grows downwards. `World.item` makes items whose values are complete.
     """
@@ -47,7 +47,7 @@ class Item:
 
     @property
     def lower(self) -> Number:
-        """The y of the lower edge."""
+        """Returns the y of the lower edge."""
         return self.y + self.height
 
     def distance(self, other: Item) -> Number:

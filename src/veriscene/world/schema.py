@@ -29,7 +29,7 @@ _repr.maxlevel = 2
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun with its plural."""
+    """Holds a noun and its plural."""
 
     singular: str
     plural: str
@@ -56,7 +56,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A property that every item of a world has."""
+    """Describes a property that every item of a world has."""
 
     name: str
     kind: Kind
@@ -85,12 +85,12 @@ class Attribute:
 
     @cached_property
     def rank(self) -> dict[Value, int]:
-        """The place of each choice in the world file."""
+        """Returns the place of each choice in the world file."""
         return {choice.name: place for place, choice in enumerate(self.choices)}
 
     @property
     def allowed(self) -> str:
-        """What files may say, for messages."""
+        """Says what files may say, for messages."""
         if self.kind != "numeric":
             return f"allowed: {', '.join(str(choice.stored) for choice in self.choices)}"
         step = f" in steps of {self.step:g}" if self.step else ""
@@ -98,7 +98,7 @@ class Attribute:
 
     @cached_property
     def scale(self) -> tuple[float, float]:
-        """The numbers that become the features -1 and 1: of extents, ranks or values."""
+        """Returns the numbers that become the features -1 and 1: of extents, ranks or values."""
         if self.kind == "numeric":
             return self.low, self.high
         if self.has_extents:
@@ -108,12 +108,12 @@ class Attribute:
 
     @cached_property
     def has_extents(self) -> bool:
-        """Whether the values determine how large items are."""
+        """Says whether the values determine how large items are."""
         return bool(self.choices) and all(choice.extent for choice in self.choices)
 
     @cached_property
     def features(self) -> dict[Value, list[float]]:
-        """The features of each choice: 0 or 1 for each choice of a categorical attribute, -1 to 1 for ordered ones."""
+        """Returns the features of each choice: 0 or 1 for each categorical one, a number from -1 to 1 if ordered."""
         if self.kind == "categorical":
             return {name: [float(name == other) for other in self.by_name] for name in self.by_name}
         return {name: [self.scaled(name)] for name in self.by_name}
@@ -199,17 +199,17 @@ class World:
 
     @cached_property
     def noun(self) -> Attribute | None:
-        """The attribute whose values name items, if there is one."""
+        """Returns the attribute whose values name items, if there is one."""
         return next((attribute for attribute in self.attributes if attribute.is_noun), None)
 
     @cached_property
     def sizes(self) -> Attribute | None:
-        """The attribute that determines extents, if there is one."""
+        """Returns the attribute that determines extents, if there is one."""
         return next((attribute for attribute in self.attributes if attribute.has_extents), None)
 
     @cached_property
     def has_free_extents(self) -> bool:
-        """Whether each item states its own width and height."""
+        """Says whether each item states its own width and height."""
         return self.extent is None and self.sizes is None
 
     # ------------------------------------------------------------ items
@@ -273,7 +273,7 @@ class World:
 
     @cached_property
     def columns(self) -> dict[str, slice]:
-        """Where the features of each field are: x, y, width and height if items state them, then the attributes.
+        """Says where the features of each field are: x, y, width and height if items state them, then the attributes.
 
         A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. In the
         paper's world these are its nine (appendix A.3.1).

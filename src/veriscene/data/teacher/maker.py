@@ -103,7 +103,7 @@ class Maker:
 
     @property
     def examples(self) -> int:
-        """The number of examples of an epoch."""
+        """Returns the number of examples of an epoch."""
         return sum(statement.scenes for statement in self.statements)
 
     def make(self, epoch: int, block: int) -> Made:
@@ -263,7 +263,7 @@ def _code() -> bytes:
 
 
 class Store:
-    """The folder of one teacher's epochs: of what follows from its inputs and from the code that makes it.
+    """Keeps one teacher's epochs in a folder: what follows from its inputs and from the code that makes it.
 
     Runs that are taught the same, one after another or at the same time, make each epoch only once. Nothing depends on
     it: what is missing, damaged or cannot be written is made again.

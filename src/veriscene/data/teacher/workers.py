@@ -31,7 +31,7 @@ MadeBlock = TypeVar("MadeBlock", covariant=True)
 
 
 class Maker(Protocol[MadeBlock]):
-    """What a process runs: deterministic, and pickled without what it remembers."""
+    """Says what a process runs. It is deterministic, and pickled without what it remembers."""
 
     @property
     def blocks(self) -> int: ...

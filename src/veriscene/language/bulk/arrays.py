@@ -22,7 +22,7 @@ INVERSES = {"below": "above", "all_below": "all_above", "all_right": "all_left",
 
 @dataclass(frozen=True)
 class Layout:
-    """How the scenes of a world are stored: sizes, columns and number types.
+    """Says how the scenes of a world are stored: sizes, columns and number types.
 
     Column 0 is STATE; the others are x, y, width and height if items state them, and the attributes. A value of a
     categorical or ordered attribute is its place among the choices.
@@ -140,7 +140,7 @@ class SceneArrays:
 
     @cached_property
     def mask(self) -> Array:
-        """Whether there is an item."""
+        """Says whether there is an item."""
         return self.fields[STATE] == ITEM
 
     @cached_property
@@ -178,7 +178,7 @@ class SceneArrays:
 
     @cached_property
     def top(self) -> Array:
-        """The y of upper edges; y grows downwards."""
+        """Returns the y of upper edges; y grows downwards."""
         return self.column("y").astype(self.layout.length)
 
     @cached_property
@@ -236,14 +236,14 @@ class SceneArrays:
 
     @cached_property
     def distance(self) -> Array:
-        """As `Item.distance`; meaningless for an empty slot."""
+        """Is computed as `Item.distance`; meaningless for an empty slot."""
         sideways = self.left[..., None] - self.right[..., None, :]
         upwards = self.top[..., None] - self.bottom[..., None, :]
         return np.maximum(np.maximum(sideways, sideways.swapaxes(2, 3)), np.maximum(upwards, upwards.swapaxes(2, 3)))
 
     @cached_property
     def are_pairs(self) -> Array:
-        """Whether both slots have items."""
+        """Says whether both slots have items."""
         return self.mask[..., None] & self.mask[..., None, :]
 
     @cached_property
@@ -259,12 +259,12 @@ class SceneArrays:
 
     @cached_property
     def all_above(self) -> Array:
-        """Whether the second item is wholly above the first."""
+        """Says whether the second item is wholly above the first."""
         return (self.top[..., None] >= self.bottom[..., None, :]) & self.are_pairs
 
     @cached_property
     def all_left(self) -> Array:
-        """Whether the second item is wholly to the left of the first."""
+        """Says whether the second item is wholly to the left of the first."""
         return (self.left[..., None] >= self.right[..., None, :]) & self.are_pairs
 
     @cached_property

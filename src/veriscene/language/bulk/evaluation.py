@@ -38,14 +38,14 @@ Scope = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Truths:
-    """The values of one program on n scenes."""
+    """Holds the values of one program on n scenes."""
 
     holds: Array  # (n,), bool
     undefined: Array  # (n,), bool: a presupposition fails, so that neither the statement nor its negation is true
 
 
 class BulkProgram:
-    """A program, compiled for evaluation on many scenes."""
+    """Evaluates a program, once compiled, on many scenes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -69,7 +69,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Subsets:
-    """A set of sets for each row."""
+    """Holds a set of sets for each row."""
 
     origin: Array  # (M,): the row of each subset, ascending
     members: Array  # (M, …): each subset, as Many(ITEM) or Many(BOX)
@@ -77,7 +77,7 @@ class Subsets:
 
 @dataclass(frozen=True)
 class Code:
-    """A compiled expression, with bounds that hold for every scene."""
+    """Holds a compiled expression, with bounds that hold for every scene."""
 
     run: Callable[[Rows], Any]
     type: Type

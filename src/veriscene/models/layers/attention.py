@@ -121,7 +121,7 @@ class CellReader(nn.Module):
         self.layers = nn.ModuleList(nn.Conv2d(width, filters, 3) for width in (size, filters, filters))
 
     def forward(self, cells: Tensor) -> Tensor:
-        """The cells of square maps, row by row: (batch, box, cell, size) -> (batch, box, filters)."""
+        """Reads the cells of square maps, row by row: (batch, box, cell, size) -> (batch, box, filters)."""
         side = math.isqrt(cells.size(2))
         # Channels last: no copy of the map, and the layout that convolutions on a GPU prefer.
         maps = cells.reshape(-1, side, side, cells.size(3)).permute(0, 3, 1, 2)

@@ -210,8 +210,8 @@ def neighbour_features(pairs: Tensor, looks: Tensor) -> Tensor:
 
 
 def count_features(looks: Tensor, world: World, exists: Tensor | None) -> Tensor:
-    """How many items of each look are in an item's box and in its scene; whether other boxes have as many items as its
-    box, and whether none has fewer or more: (batch, box, item, look) -> (batch, box, item, count feature).
+    """Counts the items of each look in an item's box and in its scene, and says whether other boxes have as many items
+    as its box, and whether none has fewer or more: (batch, box, item, look) -> (batch, box, item, count feature).
     `exists` (batch, box; None: always) says which boxes there are."""
     in_box = looks.sum(dim=2)  # (batch, box, look)
     in_scene = in_box.sum(dim=1, keepdim=True).expand_as(in_box)

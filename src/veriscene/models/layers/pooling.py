@@ -97,7 +97,7 @@ def max_mean_min(vectors: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class PoolingConfig(Protocol):
-    """The settings that a pooling depends on."""
+    """Declares the settings that a pooling depends on."""
 
     @property
     def pooling(self) -> str: ...

@@ -177,7 +177,7 @@ class Chain(torch.autograd.Function):
 
 
 class Rows(torch.autograd.Function):
-    """The rows of a matrix in another order; `inverse` is the inverse permutation.
+    """Takes the rows of a matrix in another order; `inverse` is the inverse permutation.
 
     The gradient is then an index_select too. The gradient of torch's own index_select adds rows up, one by one, since
     a row might be selected twice.
@@ -221,7 +221,7 @@ def cell_forward(
 
 
 def cell_backward(d_hidden: Tensor, d_cell: Tensor, before: Tensor, after: Tensor, activated: Tensor) -> State:
-    """The gradients of the gates before activation and of the previous cell."""
+    """Returns the gradients of the gates before activation and of the previous cell."""
     if before.is_cuda:
         d_gates, d_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
             d_hidden, d_cell, before, after, activated, False
@@ -302,7 +302,7 @@ def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
 
 
 class BiLSTM(nn.Module):
-    """A bidirectional LSTM with dropout on its hidden outputs.
+    """Is a bidirectional LSTM with dropout on its hidden outputs.
 
     The backward direction reads each sequence reversed within its own length, so padding never reaches a real output,
     and no lengths are copied to the host at each step, as packed sequences would need.
@@ -320,12 +320,12 @@ class BiLSTM(nn.Module):
         return outputs
 
     def read(self, sequence: Tensor, lengths: Tensor) -> Tensor:
-        """The hidden outputs before dropout."""
+        """Returns the hidden outputs before dropout."""
         return bilstm(self.forwards, self.backwards, sequence, lengths)
 
 
 def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
-    """The last hidden output of each direction of a BiLSTM: (row, step, 2 hidden) -> (row, 2 hidden)."""
+    """Returns the last hidden output of each direction of a BiLSTM: (row, step, 2 hidden) -> (row, 2 hidden)."""
     ahead, back = outputs.chunk(2, dim=-1)
     rows = torch.arange(outputs.size(0), device=outputs.device)
     return torch.cat([ahead[rows, lengths - 1], back[:, 0]], dim=-1)

@@ -45,7 +45,7 @@ class Backbone(nn.Module, ABC):
 
 
 class Convolutions(Backbone):
-    """A small network without pretrained weights, for models that are trained from scratch.
+    """Is a small network without pretrained weights, for models that are trained from scratch.
 
     100 x 100 pixels at their own scale -> 10 x 10 x 128 in four batch-normed convolutions, 0.5 million weights.
     """

@@ -122,7 +122,7 @@ class Eyes(nn.Module, PictureReader):
 
 
 class Convolution(nn.Module):
-    """A convolution and its batch normalisation, or, folded, one that does the work of both."""
+    """Is a convolution with its batch normalisation or, folded, one that does the work of both."""
 
     def __init__(
         self, inputs: int, outputs: int, *, kernel: int, stride: int = 1, padding: int = 0, folded: bool
@@ -137,7 +137,7 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """A residual block. The mean over all cells enters it, since the walls say where every item of the box is."""
+    """Is a residual block. The mean over all cells enters it, since the walls say where every item of the box is."""
 
     def __init__(self, channels: int, *, folded: bool) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ LARGEST_HALF = torch.finfo(torch.float16).max
 
 @dataclass(frozen=True)
 class FeatureMapConfig(ModelConfig):
-    """The settings that all these models share."""
+    """Declares the settings that all these models share."""
 
     backbone: str = choice("convolutions", BACKBONES, "What makes feature maps of pictures.")
     end_to_end: bool = flag(False, "Whether a pretrained backbone is trained too; else it is frozen, as in the paper.")
@@ -199,7 +199,7 @@ def extract(backbone: Backbone, pixels: Tensor, *, progress: Progress, cache: Pa
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct ones among n sub-images, sorted by digest, so that they do not depend on the order of examples."""
+    """Lists the distinct ones among n sub-images, sorted by digest, so that the order of examples does not matter."""
 
     digest: bytes  # of all of them
     first: Tensor  # (distinct,): where each occurs first

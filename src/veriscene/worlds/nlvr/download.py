@@ -38,7 +38,7 @@ Progress = Callable[[str], AbstractContextManager[Bar]]  # the bar of a file, by
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """The server of the files; a failed request is repeated after each of the `pauses`, in seconds."""
+    """Names the server of the files; a failed request is repeated after each of the `pauses`, in seconds."""
 
     url: str = "https://raw.githubusercontent.com"
     timeout: float = 30.0
@@ -54,7 +54,7 @@ class PinnedFile:
 
     @property
     def name(self) -> str:
-        """The path in the corpus folder."""
+        """Returns the path in the corpus folder."""
         source, target = next(item for item in TARGETS.items() if self.path.startswith(item[0]))
         return target + self.path.removeprefix(source)
 

@@ -189,7 +189,7 @@ _SET = re.compile(rf"(?<!\bp)\[{_INNERMOST}\]|\{{{_INNERMOST}\}}")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a rule."""
+    """Holds a row of a rule."""
 
     weight: int
     wordings: tuple[str, ...]
@@ -206,7 +206,7 @@ class Phrase:
     plural: bool | None = None
 
     def agreeing(self, plural: bool) -> Phrase:
-        """The phrase in the singular or plural."""
+        """Returns the phrase in the singular or plural."""
         return replace(self, words=agree(self.words, plural), plural=plural)
 
 
@@ -223,7 +223,7 @@ def agree(words: str, plural: bool) -> str:
 
 @dataclass(frozen=True)
 class Voice:
-    """The word choices of one statement. Digits and number words are not mixed, unless by a `mixed` voice."""
+    """Makes the word choices of one statement. Digits and number words are not mixed, unless by a `mixed` voice."""
 
     rng: random.Random
     kind: SceneKind
@@ -235,18 +235,18 @@ class Voice:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The marks of rules that fit: "" fits always."""
+        """Returns the marks of rules that fit: "" fits always."""
         if self.kind == "scatter":
             return ("", "scatter", "grey") if self.box.startswith("grey") else ("", "scatter")
         return "", "blocks", "tower" if self.box == "tower" else "stack"
 
     def sentence(self) -> Phrase:
-        """A random statement, with its program."""
+        """Draws a random statement, with its program."""
         phrase = self.draw("sentence", {})
         return Phrase(with_articles(agree(phrase.words, plural=False)), program(phrase.meaning))
 
     def draw(self, name: str, known: dict[str, Phrase]) -> Phrase:
-        """A random phrase of a rule; `known` are parts that its rows may use."""
+        """Draws a random phrase of a rule; `known` are parts that its rows may use."""
         rows = rules_of(name, self.labels)
         (row,) = self.rng.choices(rows, [row.weight for row in rows])
         parts, used, number = dict(known), list[Phrase](), list[bool]()
@@ -269,7 +269,7 @@ class Voice:
         return Phrase(words.replace("is~", "are" if plural else "is"), meaning, plural)
 
     def number(self, value: int) -> Phrase:
-        """A number in digits or words."""
+        """Writes a number in digits or words."""
         digits = self.digits if not self.mixed else self.rng.random() < 0.5
         return Phrase(str(value) if digits else NUMBER_WORDS[value], str(value))
 

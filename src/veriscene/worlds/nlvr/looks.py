@@ -42,7 +42,7 @@ class Size(StrEnum):
 
     @property
     def extent(self) -> int:
-        """The side length in pixels."""
+        """Returns the side length in pixels."""
         return EXTENTS[self]
 
 

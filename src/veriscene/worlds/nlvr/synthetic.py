@@ -39,7 +39,7 @@ ONE_EDIT_MORE = 0.35
 
 
 class Corpus(dict[str, list[Example]]):
-    """The examples of each split, and the statement of each presentation."""
+    """Holds the examples of each split, and the statement of each presentation."""
 
     def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})

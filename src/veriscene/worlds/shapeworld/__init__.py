@@ -21,7 +21,7 @@ _NUMBERS = ("x", "y", "half_width", "half_height", "rotation")
 
 
 def is_own_record(record: Mapping[str, Any]) -> bool:
-    """Whether a line is one of ShapeWorld's: several statements in place of one."""
+    """Says whether a line is one of ShapeWorld's: several statements in place of one."""
     return "statements" in record and not record.keys() & {"statement", "sentence"}
 
 

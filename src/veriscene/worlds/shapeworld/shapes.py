@@ -25,7 +25,7 @@ _PARTS |= {"triangle": 0.5, "cross": 5 / 9, "pentagon": (5 - math.sqrt(5)) / 4}
 
 
 def is_inside(shape: str, x: Points, y: Points) -> NDArray[np.bool_]:
-    """Whether points lie in a shape; they are given in parts of half its width and height, from its center."""
+    """Says whether points lie in a shape; they are given in parts of half its width and height, from its center."""
     within = (abs(x) <= 1) & (abs(y) <= 1)
     match shape:
         case "circle" | "ellipse":
