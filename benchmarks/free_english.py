@@ -105,6 +105,7 @@ def main() -> None:
     print(
         json.dumps(
             {
+                "grammar": judge.reader and judge.reader.grammar,
                 "free": free_statements(free, judged(judge, free)),
                 "outside flagged": f"{int(flagged.all(axis=1).sum())} of {len(texts)}",
                 "NLVR": {

@@ -24,7 +24,6 @@ import numpy as np
 
 from veriscene import worlds
 from veriscene.data.reader import Reading
-from veriscene.english.grammar import VERSION
 from veriscene.errors import InputError
 from veriscene.files import opened, parse_json, read_text
 from veriscene.language.program import Program
@@ -413,7 +412,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if reader.language != LANGUAGE:
             what = f"reads statements about the world {reader.language.world.name}"
             raise InputError(what, where=options.reader, allowed=f"these phrasings are about {LANGUAGE.world.name}")
-        report: dict[str, object] = {"grammar": VERSION, "fillings": options.fillings, "seed": options.seed}
+        report: dict[str, object] = {"grammar": reader.grammar, "fillings": options.fillings, "seed": options.seed}
         by_meaning: dict[str, list[bool]] = defaultdict(list)
         print(f"{'style':14}{'read':>8}{'not understood':>16}{'meanings under 50 %':>22}")
         for style in options.styles:

@@ -233,10 +233,12 @@ def test_statements_are_split_into_words_numbers_and_signs() -> None:
 
 def test_a_compact_file_is_near_its_weights_and_is_kept_without_loss(reader: Reader, tmp_path: Path) -> None:
     full, small, again = (tmp_path / f"{name}.safetensors" for name in ("full", "small", "again"))
+    reader.grammar = 7
     reader.save(full)
     reader.save(small, compact=True)
     assert small.stat().st_size < 0.8 * full.stat().st_size  # most of so small a reader's file are names
     loaded = Reader.load(small)
+    assert loaded.grammar == Reader.load(full).grammar == 7
     loaded.save(again)
     assert again.read_bytes() == small.read_bytes()
     for name, weight in reader.network.state_dict().items():

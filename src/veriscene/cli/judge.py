@@ -128,6 +128,8 @@ def evaluate(
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
     not_understood = sum(verdict is None for verdict in verdicts.values()) / max(1, len(verdicts))
     also = {"unknown_words": unknown, "not_understood": not_understood, **counts}
+    if judge.reader is not None:
+        also["grammar"] = judge.reader.grammar
     _print_scores(examples, verdicts if has_labels else None, also, seen, as_json=as_json)
 
 

@@ -105,6 +105,7 @@ class ProgramReader:
     """Knows words, tokens and language of a network that writes programs, whatever runs the network."""
 
     threads = 1  # groups that are read at the same time
+    grammar: int | None = None  # the version that taught it, if that is known
     group = 32  # statements that are read together; larger groups need more padding and overflow the caches
 
     def __init__(self, config: ReaderConfig, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:

@@ -160,6 +160,7 @@ class OnnxReader(ProgramReader):
         try:
             about, config, _ = read_file(path)
             super().__init__(config, about["words"], about["tokens"], language_of(about, path))
+            self.grammar = about.get("grammar")
         except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
         # Its products are small: a second thread for one of them takes longer, and twice the processor's time.

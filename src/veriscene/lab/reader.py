@@ -38,7 +38,7 @@ from veriscene.data.reader import (
     split_words,
 )
 from veriscene.data.teacher.workers import Workers
-from veriscene.english.grammar import draw_alike
+from veriscene.english.grammar import VERSION, draw_alike
 from veriscene.english.outside import outside
 from veriscene.language.language import Language
 from veriscene.language.program import read_programs
@@ -200,6 +200,7 @@ def train(
             reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
         else:
             reader = _grown(Reader.load(start_from), words, tokens, language, device)
+        reader.grammar = VERSION
         training = _Training(reader, settings, own, device)
         begin = 0
 

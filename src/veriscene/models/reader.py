@@ -296,6 +296,7 @@ class Reader(ProgramReader):
         compact = self.is_compact if compact is None else compact
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
+        about |= {"grammar": self.grammar} if self.grammar else {}
         weights: dict[str, Tensor] = {}
         for name, tensor in self.network.state_dict().items():
             weight = tensor.detach().cpu().float()
@@ -318,7 +319,7 @@ class Reader(ProgramReader):
             network = ReaderNetwork(config)
             network.load_state_dict(weights)
             reader = cls(network.to(device).eval(), about["words"], about["tokens"], language_of(about, path))
-            reader.is_compact = bool(scales)
+            reader.is_compact, reader.grammar = bool(scales), about.get("grammar")
             return reader
         except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
