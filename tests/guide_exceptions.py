@@ -27,7 +27,6 @@ ADDED = {
     "veriscene train deep-sets --set training.epochs=5": "--set data.statements=20",
     "python make_corpus.py shelf": "60",
     "veriscene train quick --data shelf --out runs/shelf": SMALL,
-    "veriscene reproduce paper --data nlvr --dry-run": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr --row BiATT --row BiENC": f"{SMALL} --out runs/two-rows",
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",

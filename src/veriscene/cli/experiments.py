@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,10 +15,6 @@ from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher, argument, option
 from veriscene.errors import InputError
 from veriscene.output import counted
-
-if TYPE_CHECKING:
-    from veriscene.lab.plans import Row
-    from veriscene.lab.reproduce import Reproduction
 
 
 def reproduce(
@@ -38,9 +33,7 @@ def reproduce(
     seeds: Annotated[int, option("Seeds per row; rows trained with fewer get the missing ones.", min=3)] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
-    dry_run: Annotated[
-        bool, option("Only print the rows to train, as commands, and how long each takes here.", "--dry-run")
-    ] = False,
+    dry_run: Annotated[bool, option("Only print the commands of the rows to train.", "--dry-run")] = False,
     shard: Shard = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +48,7 @@ def reproduce(
     """
     from veriscene.lab.plans import PLANS
     from veriscene.lab.reproduce import Reproduction
+    from veriscene.lab.seeds import time_of_a_seed
 
     if dry_run and as_json:
         raise typer.BadParameter("--json prints the table, which --dry-run does not make")
@@ -68,12 +62,13 @@ def reproduce(
     todo = work.trainable(rows or [], seeds=seeds, sharded=shard is not None)
     work.check(todo)
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
-    for row in unfinished.values():
+    for own, row in unfinished.items():
         output.say(f"{row.name}: {work.command(row)}")
+        if dry_run and (known := time_of_a_seed(own)):
+            output.say(f"{row.name}: {known}")
     what = f"{counted(len(unfinished), 'row')} to train, {counted(work.seeds_left(todo), 'seed')}"
     output.say(f"{what}, in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
-        _say_times(work, list(unfinished.values()))
         return
     command, left = shlex.join(["veriscene", *sys.argv[1:]]), None
     with suppress(KeyboardInterrupt):  # while nothing is trained
@@ -93,21 +88,6 @@ def reproduce(
     table = work.table()
     made = {"page": str(out / f"{plan}.html"), "figures": [str(path) for path in work.figure_files()]}
     output.result(json.dumps({**table.to_json(), **made}) if as_json else table.markdown().rstrip("\n"))
-
-
-def _say_times(work: Reproduction, rows: Sequence[Row]) -> None:
-    """Says how long a seed of each row takes, as far as the user waits for it."""
-    from veriscene.lab.seeds import time_of_a_seed
-
-    if rows:
-        output.say("expected times, estimated by a few steps of each row; Ctrl-C leaves them out:")
-    with suppress(KeyboardInterrupt):
-        for row in rows:
-            try:
-                time = time_of_a_seed(work.spec(row), work.own(row), work.machine)
-            except InputError as error:  # as of memory: the other rows can be timed
-                time = f"not estimated: {error}"
-            output.say(f"{row.name}: {time}")
 
 
 def tune(

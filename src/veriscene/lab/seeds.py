@@ -10,13 +10,9 @@ import csv
 import gzip
 import io
 import json
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from veriscene import files, models, worlds
 from veriscene.errors import InputError
@@ -25,20 +21,17 @@ from veriscene.judge.evaluate import probabilities
 from veriscene.judge.folders import BEST, SUMMARY
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Score, Summary, train_statements, unseen_accuracy
-from veriscene.output import Output, clock, counted
+from veriscene.output import clock
 from veriscene.training.distributed import Machine
-from veriscene.training.log import Event, OnEvent, Step, read_log
+from veriscene.training.log import OnEvent, read_log
 from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint
 from veriscene.training.train import train
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, read_predictions, write_predictions
 
-T = TypeVar("T")
 Shard = tuple[int, int]  # its number i, from 0, and how many there are, n: it has every n-th seed, from the i-th on
 
 MAX_SEEDS = 1_000  # more is a typing error
-MEASURED_SECONDS = 4.0  # of steps; the first ones, which compile or capture, are left out
-PREPARING_SECONDS = 120.0  # after which examples or features that are still being made are not waited for
 
 
 # ---------------------------------------------------------------- training
@@ -276,57 +269,9 @@ def is_trained(own: Path) -> bool:
     return (own / "dev.csv").exists() and files.present(own / BEST) is not None
 
 
-# ---------------------------------------------------------------- how long a seed takes
-
-
-class _Enough(Exception):
-    """Ends a training that is only measured."""
-
-
-class _Stopwatch(Output):
-    """Watches a training, and ends it with _Enough when its speed is known or preparing it takes too long."""
-
-    def __init__(self) -> None:
-        self.started, self.begun = time.monotonic(), (0, 0.0)  # begun: a step, and when it was made
-        self.steps, self.per_step = 0, 0.0  # all steps, and the seconds of one
-
-    def progress(self, *_: object, **__: object) -> None:
-        self.see(None)
-
-    def see(self, event: Event | None) -> None:
-        (step, at), now = self.begun, time.monotonic()
-        if not isinstance(event, Step):
-            if not step and now - self.started > PREPARING_SECONDS:
-                raise _Enough
-        elif not step:
-            self.begun = event.step, now
-        elif now - at >= MEASURED_SECONDS:
-            self.steps, self.per_step = event.total_steps, (now - at) / (event.step - step)
-            raise _Enough
-
-
-def time_of_a_seed(spec: Spec, folder: Path, machine: Machine) -> str:
-    """Says how long one seed of a folder of seeds takes on this machine, and how this is known."""
+def time_of_a_seed(folder: Path) -> str:
+    """Says how long the first finished seed of a folder took to train, and where; empty if none is finished."""
     for own in sorted(folder.glob("seed*")):
-        if is_trained(own) and Record.read(own).machine == str(machine) and (log := read_log(own)):
-            return f"about {clock(log[-1].seconds)} a seed, as {own} took on {machine}"
-    if models.MODELS[spec.config.model.name].is_fitted:
-        return "not estimated: it is fitted in one piece"
-    if machine.processes > 1:
-        return "not estimated by several processes"
-    watch = _Stopwatch()
-    with tempfile.TemporaryDirectory() as place, suppress(_Enough):
-        # What a model starts from may not be trained yet, and makes no difference.
-        plain, silent = replace(spec, initial=None), Machine(watch, machine.accelerator)
-        result = train(plain, Path(place, "run"), machine=silent, on_event=watch.see)
-        if result.interrupted:
-            raise KeyboardInterrupt
-        return f"about {clock(result.position.seconds)} a seed: one was trained to its end on {machine}"
-    if not watch.steps:
-        return f"not estimated: its examples are not ready after {PREPARING_SECONDS:.0f} s"
-    by_steps, limit = watch.steps * watch.per_step, spec.config.training.minutes * 60
-    return (
-        f"at most about {clock(min(by_steps, limit or by_steps))} a seed, and scoring:"
-        f" {counted(watch.steps, 'step')} of {watch.per_step:.2g} s,"
-        f" as measured for {MEASURED_SECONDS:.0f} s on {machine}"
-    )
+        if is_trained(own) and (log := read_log(own)):
+            return f"{own.name} took {clock(log[-1].seconds)} on {Record.read(own).machine}"
+    return ""
