@@ -147,7 +147,7 @@ class Reproduction:
         for split in ("train", "dev"):
             split_file(self.data, split)
         self._check_changes()
-        check_files(self.programs)
+        check_files(self.programs, worlds.of_corpus(self.data))
         for row in rows:
             seeds.check_count(row.seeds)
             self.taught_by(row)

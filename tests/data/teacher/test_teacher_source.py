@@ -25,9 +25,12 @@ from veriscene.data.teacher import statements
 from veriscene.data.teacher.maker import Made, Maker
 from veriscene.data.teacher.statements import draw_statements
 from veriscene.errors import InputError
+from veriscene.language.language import Language
 from veriscene.language.program import Statement
 from veriscene.models import load_preset
 from veriscene.training.source import TeacherSource
+from veriscene.training.spec import Spec
+from veriscene.training.train import open_source
 from veriscene.world.examples import Example, write
 from veriscene.world.scene import Item, Scene
 from veriscene.world.schema import World
@@ -257,7 +260,7 @@ def test_files_are_checked_before_anything_is_done_with_them(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "bad.jsonl").write_text('{"sentence": "A box"}\n')
     (tmp_path / "again.jsonl").symlink_to(own)
-    statements.check_files([own])
+    statements.check_files([own], WORLD)
     for name, message in {
         "pipe": "is not a regular file; save the programs to a file first",
         "missing": "cannot be read",
@@ -265,7 +268,22 @@ def test_files_are_checked_before_anything_is_done_with_them(tmp_path: Path) -> 
         "again.jsonl": "is given twice; give each file of programs once",
     }.items():
         with pytest.raises(InputError, match=f"{name}.*: {message}"):
-            statements.check_files([own, tmp_path / name])
+            statements.check_files([own, tmp_path / name], WORLD)
+
+
+def test_a_program_is_parsed_once_for_a_spec_and_all_its_seeds_until_its_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed, parse = list[str](), Language.parse
+    monkeypatch.setattr(Language, "parse", lambda self, text: parsed.append(text) or parse(self, text))
+    path = programs(tmp_path / "own.jsonl")
+    spec = replace(Spec.of("biatt", data=corpus(tmp_path / "corpus"), programs=[path]), config=config())
+    for seed in (1, 2):
+        open_source(spec.for_seed(seed), spec.corpus).close()
+    assert parsed == [line["program"] for line in STATEMENTS]
+    path.write_text(json.dumps(STATEMENTS[1]))
+    statements.check_files([path], WORLD)
+    assert parsed[len(STATEMENTS) :] == [STATEMENTS[1]["program"]]
 
 
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from veriscene.config import TeacherConfig
 from veriscene.data.teacher.workers import Workers
 from veriscene.english import grammar
 from veriscene.errors import InputError
+from veriscene.files import digest
 from veriscene.language.program import Program, Statement, read_programs
 from veriscene.world.schema import World
 
@@ -33,7 +35,7 @@ class Taught:
     scenes: int  # an epoch
 
 
-def check_files(paths: Sequence[Path], world: World | None = None) -> None:
+def check_files(paths: Sequence[Path], world: World) -> None:
     """Raises InputError unless a teacher could read these files, so that nothing else is done before."""
     for number, path in enumerate(paths):
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -41,13 +43,19 @@ def check_files(paths: Sequence[Path], world: World | None = None) -> None:
             raise InputError("is not a regular file", where=path, allowed="save the programs to a file first")
         if path.resolve() in (other.resolve() for other in paths[:number]):
             raise InputError("is given twice", where=path, allowed="give each file of programs once")
-        read_statements(path, worlds.get(world), scenes=0)
+        read_statements(path, world, scenes=0)
 
 
 def read_statements(path: Path, world: World, *, scenes: int) -> list[Taught]:
     """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
-    found = read_programs(path, worlds.language(world), kinds=worlds.scene_kinds(world))
+    found = _parsed(path.resolve(), world, digest([path]))
     return [Taught(each.text, each.program, each.kind, scenes) for each in found]
+
+
+# A file is read when a spec is made and again by each of its seeds; parsing takes seconds for thousands of programs.
+@lru_cache(maxsize=16)
+def _parsed(path: Path, world: World, _digest: str) -> list[Statement]:
+    return read_programs(path, worlds.language(world), kinds=worlds.scene_kinds(world))
 
 
 def plain(text: str) -> str:
