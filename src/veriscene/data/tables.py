@@ -18,7 +18,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 from veriscene import worlds
 from veriscene.errors import InputError, first_line, located, missing_package
 from veriscene.files import check_absent, json_objects, opened, read_lines, write_bytes
+from veriscene.output import Progress
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example, of_record
 from veriscene.world.schema import World, not_allowed
@@ -34,7 +35,6 @@ FORMATS = ("jsonl", "parquet")
 ROWS_PER_GROUP = 4096  # of a parquet file; what is held in memory besides the file itself
 
 Row = dict[str, Any]
-Progress = Callable[[int, int], None]
 
 
 def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from veriscene.errors import InputError, located
 from veriscene.files import json_objects, opened, parse_json, read_lines, read_text, write_text
+from veriscene.output import Progress, silent
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
 
@@ -34,7 +35,6 @@ _IDENTIFIER = re.compile(f"(?![=+@]){_PART}-{_PART}")  # spreadsheets execute wh
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
 LABELS = {"true": True, "false": False}
 
-Progress = Callable[[int, int], None]  # how much is done of how much: bytes, statements, pictures
 Parsed = TypeVar("Parsed")
 Found = Mapping[str, Any] | InputError  # a record, or what is wrong with it
 Records = Callable[[Found], Iterable[tuple[object, Found]]]  # those of a line, each with its identifier or None
@@ -66,9 +66,7 @@ def as_it_is(record: Found) -> Iterable[tuple[object, Found]]:
     return ((None if isinstance(record, InputError) else record.get("identifier"), record),)
 
 
-def read(
-    path: str | Path, world: World, progress: Progress | None = None, records: Records = as_it_is
-) -> list[Example]:
+def read(path: str | Path, world: World, progress: Progress = silent, records: Records = as_it_is) -> list[Example]:
     """Returns all examples of a file, in file order; raises InputError with the first problem. `records`: those of a
     line, in worlds whose files have several examples in one."""
     examples = []
@@ -80,7 +78,7 @@ def read(
 
 
 def scan(
-    path: str | Path, world: World, progress: Progress | None = None, records: Records = as_it_is
+    path: str | Path, world: World, progress: Progress = silent, records: Records = as_it_is
 ) -> Iterator[Example | InputError]:
     """Yields the valid examples and every problem of a file, each as soon as it is found; problems use no memory.
 
@@ -92,7 +90,7 @@ def scan(
         yield error
 
 
-def _scan(path: Path, world: World, progress: Progress | None, records: Records) -> Iterator[Example | InputError]:
+def _scan(path: Path, world: World, progress: Progress, records: Records) -> Iterator[Example | InputError]:
     """Yields what concerns one line; raises InputError for what concerns the rest of the file."""
     first_line: dict[str, int] = {}  # of each identifier
     is_empty, problem_count = True, 0
@@ -100,7 +98,7 @@ def _scan(path: Path, world: World, progress: Progress | None, records: Records)
         size = path.stat().st_size if path.is_file() else 0
         for number, line in read_lines(stream):
             place = f"{path}:{number}"
-            if progress and size and number % _LINES_PER_PROGRESS == 0:
+            if size and number % _LINES_PER_PROGRESS == 0:
                 progress(stream.tell(), size)
             if number > MAX_LINES:
                 raise InputError("too many lines", where=path, allowed=f"at most {MAX_LINES:,} are read")

@@ -20,6 +20,7 @@ from veriscene.errors import InputError
 from veriscene.files import opened, parse_json, read_lines
 from veriscene.language.language import Language, language_of
 from veriscene.language.program import Program
+from veriscene.output import Progress, silent
 from veriscene.world import examples
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
@@ -92,16 +93,14 @@ def of_example(example: Example) -> World:
     return example.world or get()
 
 
-def read(
-    path: str | Path, world: str | Path | World | None = None, progress: examples.Progress | None = None
-) -> list[Example]:
+def read(path: str | Path, world: str | Path | World | None = None, progress: Progress = silent) -> list[Example]:
     """Returns all examples of a file, in file order; raises InputError with the first problem. The world is that of
     the file's corpus (`of_corpus`) unless another one is given."""
     found = of_corpus(path) if world is None else get(world)
     return examples.read(path, found, progress, records(found))
 
 
-def scan(path: str | Path, progress: examples.Progress | None = None) -> Iterator[Example | InputError]:
+def scan(path: str | Path, progress: Progress = silent) -> Iterator[Example | InputError]:
     """Yields the examples and the problems of a file of its corpus's world (`examples.scan`)."""
     world = of_corpus(path)
     return examples.scan(path, world, progress, records(world))

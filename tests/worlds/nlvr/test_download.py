@@ -60,7 +60,7 @@ def host(github: Fake) -> Iterator[Host]:
         yield host
 
 
-def bars(update: Callable[[str, int, int], None]) -> download.Progress:
+def bars(update: Callable[[str, int, int], None]) -> download.Bars:
     return lambda name: nullcontext(partial(update, name))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,14 +17,13 @@ from veriscene.english import grammar
 from veriscene.errors import InputError
 from veriscene.files import digest
 from veriscene.language.program import Program, Statement, read_programs
+from veriscene.output import Progress
 from veriscene.world.schema import World
 
 MAX_ROUNDS = 200  # of drawing as many statements as are wanted
 MIN_NEW_SHARE, MAX_BARREN_ROUNDS = 0.01, 3  # with fewer new statements, in so many rounds, it is not worth going on
 STATEMENTS_PER_BLOCK = 250
 BLOCKS_PER_ROUND = 16  # of lines that are written: what is held in memory
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 
 from veriscene.errors import InputError
 from veriscene.files import locked, write_bytes, write_text
+from veriscene.output import Progress, silent
 
 CLONE = (
     "or clone https://github.com/lil-lab/nlvr and pass its folder nlvr/ as --data;"
@@ -32,8 +33,7 @@ PROGRAMS = "programs/lilgym"
 # Unlike other kinds of OSError, which come from the disk, these are worth a retry.
 NETWORK_ERRORS = (URLError, TimeoutError, ConnectionError, ssl.SSLError, HTTPException)
 
-Bar = Callable[[int, int], None]  # bytes received, bytes in total
-Progress = Callable[[str], AbstractContextManager[Bar]]  # the bar of a file, by its name
+Bars = Callable[[str], AbstractContextManager[Progress]]  # the progress of a file in bytes, by its name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def fetch(
     folder: Path,
     *,
     files: Sequence[PinnedFile] | None = None,
-    progress: Progress = lambda name: nullcontext(lambda done, total: None),
+    progress: Bars = lambda name: nullcontext(silent),
     host: Host | None = None,
 ) -> dict[Path, bool]:
     """Makes `folder` hold the corpus (SPLIT/SPLIT.json) and programs/train.jsonl, programs/dev.jsonl.
@@ -122,7 +122,7 @@ def _differs(path: Path) -> InputError:
 # ---------------------------------------------------------------- one file
 
 
-def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) -> None:
+def _download(file: PinnedFile, target: Path, host: Host, progress: Bars) -> None:
     url = f"{host.url}/{file.repository}/{file.commit}/{file.path}"
     for pause in (*host.pauses, None):
         try:
@@ -142,7 +142,7 @@ def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) ->
     write_bytes(target, content)
 
 
-def _receive(url: str, host: Host, bar: Bar) -> bytes:
+def _receive(url: str, host: Host, bar: Progress) -> bytes:
     """The answer, at most a little over MAX_BYTES of it; raises one of NETWORK_ERRORS if it ends early."""
     content = bytearray()
     with urlopen(Request(url, headers={"User-Agent": "veriscene"}), timeout=host.timeout) as response:

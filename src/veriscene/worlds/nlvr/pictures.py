@@ -18,9 +18,10 @@ from PIL import Image, UnidentifiedImageError
 
 from veriscene.errors import InputError, first_line, located
 from veriscene.files import NEW_FOLDER, filled, opened
+from veriscene.output import Progress
 from veriscene.world import drawing
 from veriscene.world.corpus import SPLITS
-from veriscene.world.examples import Example, Progress
+from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr import raster

@@ -19,9 +19,10 @@ from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.bulk.random_scenes import find_pairs
 from veriscene.language.program import Statement
+from veriscene.output import Progress, silent
 from veriscene.world import examples
 from veriscene.world.corpus import DESCRIPTION
-from veriscene.world.examples import Example, Progress, normalized
+from veriscene.world.examples import Example, normalized
 from veriscene.world.scene import Scene
 from veriscene.world.schema import not_allowed
 from veriscene.worlds.nlvr.grammar import draw
@@ -47,7 +48,7 @@ class Corpus(dict[str, list[Example]]):
         self.level, self.seed = level, seed
 
 
-def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
+def build(statements: int, seed: int, level: str = "full", progress: Progress = silent) -> Corpus:
     """Makes a corpus of that many statements, each with two scenes where it is true and two near misses.
 
     Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
@@ -78,8 +79,7 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
                 for picture, (scene, truth) in enumerate(scenes)
             ]
             number, failed = number + 1, 0
-            if progress:
-                progress(number, statements)
+            progress(number, statements)
             if number == statements:
                 break
         if failed > MAX_FAILED:
