@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,16 @@ def test_json_that_programs_read_differently_is_refused(text: str, message: str)
     with pytest.raises(InputError) as error:
         files.parse_json(text)
     assert str(error.value).startswith(message)
+
+
+def test_reading_a_strangers_tensors_leaves_torch_as_it_was(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save({"x": torch.ones(2)}, tmp_path / "good.pt")
+    torch.save({"x": io.BytesIO()}, tmp_path / "bad.pt")
+    assert files.load_torch(tmp_path / "good.pt")["x"].tolist() == [1, 1]
+    with pytest.raises(pickle.UnpicklingError):
+        files.load_torch(tmp_path / "bad.pt")
+    assert torch._weights_only_unpickler.UnpicklingError is pickle.UnpicklingError
 
 
 # ---------------------------------------------------------------- writing

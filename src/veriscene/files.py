@@ -165,11 +165,14 @@ def load_torch(path: Path, *, device: str = "cpu") -> Any:
             super().__init__(f"{what!s:.300}")
 
     unpickler.UnpicklingError = BriefError  # type: ignore[attr-defined, assignment]
-    with path.open("rb") as stream:
-        if stream.read(4) == b"PK\x03\x04":
-            check_uncompressed(path)
-        stream.seek(0)
-        return torch.load(stream, map_location=device, weights_only=True)
+    try:
+        with path.open("rb") as stream:
+            if stream.read(4) == b"PK\x03\x04":
+                check_uncompressed(path)
+            stream.seek(0)
+            return torch.load(stream, map_location=device, weights_only=True)
+    finally:
+        unpickler.UnpicklingError = pickle.UnpicklingError  # type: ignore[attr-defined]
 
 
 def check_size(path: Path) -> None:
