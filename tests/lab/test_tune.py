@@ -23,10 +23,10 @@ from veriscene.config import presets
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import tune as tuning
-from veriscene.lab.tune import DEFAULT_SPACE, STUDY, Search, open_study
+from veriscene.lab.tune import DEFAULT_SPACE, STUDY, Search, changed, open_study
 from veriscene.models import load_preset
 from veriscene.training.distributed import Machine
-from veriscene.training.log import Event, Scored
+from veriscene.training.log import Event, Scored, read_log
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
 
@@ -99,12 +99,6 @@ def test_values_have_the_type_of_their_setting() -> None:
     assert space_of(*taught).keys() == {"teacher.grammar_scenes", "teacher.statements"}
 
 
-def test_sampled_floats_become_short_but_stay_within_their_range(corpus: Path) -> None:
-    lines = ("training.learning_rate=0.00123456:0.00123466", "model.dropout=0:0.5")
-    config = search(corpus, space=lines).spec({"training.learning_rate": 0.00123459, "model.dropout": 0.123456}).config
-    assert (config.training.learning_rate, config.model.dropout) == (0.00123456, 0.123)  # type: ignore[attr-defined]
-
-
 def test_the_default_space_fits_every_preset_and_is_used_in_full() -> None:
     spaces = {}
     for preset in presets():
@@ -118,7 +112,7 @@ def test_the_default_space_fits_every_preset_and_is_used_in_full() -> None:
 
 def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> None:
     searched = search(corpus, "training.evaluate_every=9", space=("training.batch=64,512",))
-    assert searched.spec({"training.batch": 64}).config.training.evaluate_every == 0  # once per epoch
+    assert searched.base.config.training.evaluate_every == 0  # once per epoch
 
 
 def test_the_better_settings_win_and_the_printed_command_trains_the_same(corpus: Path, tmp_path: Path) -> None:
@@ -136,7 +130,9 @@ def test_the_better_settings_win_and_the_printed_command_trains_the_same(corpus:
     again = command(corpus, tmp_path, changes, space, "--trials", "4")  # all are finished
     start, *given = again.stdout.strip().split(" --set ")
     assert start == f"veriscene train bienc --data {corpus}" and len(trials(tmp_path)) == 4
-    assert load_preset("bienc", given) == search(corpus, *changes, space=(space,)).spec(best["settings"]).config
+    assert (
+        load_preset("bienc", given) == changed(search(corpus, *changes, space=(space,)).base, best["settings"]).config
+    )
     more = command(corpus, tmp_path, changes, space, "--trials", "5")
     assert more.exit_code == 0 and len(trials(tmp_path)) == 5
 
@@ -170,6 +166,22 @@ def test_a_trial_below_the_median_is_pruned_but_not_in_its_first_half(corpus: Pa
         above.report(0.76, mark)
         pruned.append((below.should_prune(), above.should_prune()))
     assert pruned == [(mark >= tuning.FIRST_PRUNED_MARK, False) for mark in range(tuning.MARKS)]
+
+
+def test_a_pruned_trial_ends_early_and_leaves_no_weights(corpus: Path, tmp_path: Path) -> None:
+    wanted = search(
+        corpus, "training.epochs=20", "training.evaluate_every=0", space=("training.learning_rate=1e-9,2e-9",)
+    )
+    study = open_study(tmp_path, wanted)
+    for _ in range(4):
+        better = study.ask()
+        for mark in range(tuning.MARKS):
+            better.report(1.0, mark)
+        study.tell(better, 1.0)
+    tuning.tune(wanted, folder=tmp_path, trials=5, machine=Machine())
+    assert trials(tmp_path)[4].state == TrialState.PRUNED
+    assert len(read_log(tmp_path / "trial-004")) == tuning.FIRST_PRUNED_MARK  # a mark an epoch
+    assert not [*tmp_path.rglob("*.safetensors")]
 
 
 def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:

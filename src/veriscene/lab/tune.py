@@ -6,7 +6,9 @@ time; optuna's storage keeps their trials apart.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import shutil
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -46,7 +48,7 @@ DEFAULT_SPACE = (
 )
 FORMS = "section.key=low:high, section.key=low:high:log or section.key=a,b,c"
 STUDY, BEST_TRIAL = "study.db", "best.json"
-SEARCH = "search"  # a user attribute of the study
+SEARCH = "digest"  # a user attribute of the study
 MAX_FAILURES = 3  # in a row: then the settings are not the cause
 # Trials are compared at this many evenly spaced marks, since batch sizes differ and so do the steps of dev scores. Some
 # of these models leave their initial plateau late, so none is pruned in its first half.
@@ -84,29 +86,23 @@ class Search:
         if not space:
             raise InputError("every setting of the default space is fixed", where="--space", allowed=f"use {FORMS}")
         # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
-        return cls(_changed(base, {"training.evaluate_every": 0}) if "training.batch" in space else base, space)
-
-    def spec(self, values: Mapping[str, Any]) -> Spec:
-        """Returns what a trial trains. Floats are rounded to three digits, which are short enough to type."""
-        rounded = dict(values)
-        for key, allowed in self.space.items():
-            if isinstance(allowed, FloatDistribution) and key in values:
-                rounded[key] = min(max(float(f"{values[key]:.3g}"), allowed.low), allowed.high)
-        return _changed(self.base, rounded)
+        return cls(changed(base, {"training.evaluate_every": 0}) if "training.batch" in space else base, space)
 
     def command(self, values: Mapping[str, Any]) -> str:
         """Writes the command that trains the same model as a trial with these values."""
-        spec, options = self.spec(values), [part for path in self.base.programs for part in ("--teacher", str(path))]
+        spec, options = (
+            changed(self.base, values),
+            [part for path in self.base.programs for part in ("--teacher", str(path))],
+        )
         changes = changes_with_effect(spec.preset, spec.config, taught=spec.is_taught)
         return train_command(spec.preset, changes, data=str(spec.corpus), options=options)
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns all that must be the same for trials to be comparable."""
-        space = {f"--space {key}": repr(self.space[key]) for key in sorted(self.space)}
-        return {"preset": self.base.preset, "digest": self.base.digest(), **flat(self.base.config), **space}
+    def digest(self) -> str:
+        """Changes with all that must be the same for trials to be comparable."""
+        return hashlib.sha256(f"{self.base.digest()} {sorted(self.space.items())}".encode()).hexdigest()
 
 
-def _changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
+def changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
     """Returns the spec with other settings; raises InputError unless such a model can be trained."""
     tree = spec.config.to_json()
     for key, value in values.items():
@@ -121,7 +117,7 @@ def _distribution(line: str, base: Spec) -> Distribution:
 
     def read(text: str) -> Any:
         """Lets the configuration check the value, and convert it to its setting's type."""
-        return flat(_changed(base, dict([parse_change(f"{key}={text}")])).config)[key]
+        return flat(changed(base, dict([parse_change(f"{key}={text}")])).config)[key]
 
     if ":" not in values:
         choices = [read(text) for text in values.split(",")]
@@ -150,8 +146,12 @@ def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict
         own = folder / f"trial-{trial.number:03}"
         say(f"{own.name}: {search.command(trial.params)}")
         try:
-            how = _train_trial(study, trial, search.spec(trial.params), own, machine)
-            failures = 0
+            accuracy = _train_trial(trial, changed(search.base, trial.params), own, machine)
+            study.tell(trial, accuracy)
+            failures, how = 0, f"dev {accuracy:.1%}"
+        except optuna.TrialPruned:
+            study.tell(trial, state=TrialState.PRUNED)
+            failures, how = 0, "pruned"
         except BaseException as error:  # out of memory, a full disk: this trial failed, the search continues
             study.tell(trial, state=TrialState.FAIL)
             shutil.rmtree(own, ignore_errors=True)
@@ -182,14 +182,11 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
     except (SQLAlchemyError, RuntimeError) as error:
         what, allowed = f"damaged ({first_line(error)})", "start again in another --out"
         raise InputError(what, where=folder / STUDY, allowed=allowed) from None
-    now = json.loads(json.dumps(search.to_json()))
-    before = study.user_attrs.get(SEARCH, now)
-    for key in sorted(before.keys() | now.keys()):
-        if before.get(key) != now.get(key):
-            what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
-            allowed = "continue with the same, or choose another folder with --out"
-            raise InputError(what, where=folder, allowed=allowed)
-    study.set_user_attr(SEARCH, now)
+    if study.user_attrs.get(SEARCH, search.digest()) != search.digest():
+        what = "this study was started with other settings, another space or other data"
+        allowed = "continue with the same, or choose another folder with --out"
+        raise InputError(what, where=folder, allowed=allowed)
+    study.set_user_attr(SEARCH, search.digest())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         # A generator with one seed for the whole study would repeat its first settings with each command.
@@ -198,30 +195,24 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
     return study
 
 
-def _train_trial(study: optuna.Study, trial: Trial, spec: Spec, folder: Path, machine: Machine) -> str:
-    """Trains one run and tells optuna its best dev accuracy; returns the outcome in words. Ctrl-C raises
-    KeyboardInterrupt."""
-    settings, pruned, last_mark = spec.config.training, False, -1
+def _train_trial(trial: Trial, spec: Spec, folder: Path, machine: Machine) -> float:
+    """Trains one run and returns its best dev accuracy. Raises TrialPruned if it is not worth going on, and
+    KeyboardInterrupt for Ctrl-C."""
+    epochs, limit, marks = spec.config.training.epochs, 60 * spec.config.training.minutes or math.inf, set[int]()
 
-    def should_prune(line: LogLine) -> bool:
-        nonlocal pruned, last_mark
-        limit = 60 * settings.minutes
-        share = max(line.epoch / settings.epochs, line.seconds / limit if limit else 0.0)
-        mark = int(min(1.0, share) * MARKS)
-        if last_mark < mark < MARKS:
-            last_mark = mark
+    def prune(line: LogLine) -> bool:
+        mark = int(MARKS * max(line.epoch / epochs, line.seconds / limit))
+        if mark not in marks and mark < MARKS:
+            marks.add(mark)
             trial.report(line.dev_accuracy, mark)
-            pruned = trial.should_prune()
-        return pruned
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return False
 
-    outcome = train(spec, folder, stop_after=should_prune, machine=machine)
+    outcome = train(spec, folder, stop_after=prune, machine=machine)
     if outcome.interrupted or outcome.asked_to_stop:
         raise KeyboardInterrupt
-    if pruned:
-        study.tell(trial, state=TrialState.PRUNED)
-        return "pruned"
-    study.tell(trial, outcome.best_accuracy)
-    return f"dev {outcome.best_accuracy:.1%}"
+    return outcome.best_accuracy
 
 
 def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, Any] | None:
@@ -237,7 +228,7 @@ def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, A
     found = {
         "dev_accuracy": best.value,
         "trial": best.number,
-        "settings": {key: flat(search.spec(best.params).config)[key] for key in best.params},
+        "settings": best.params,
         "command": search.command(best.params),
         "run": str(folder / f"trial-{best.number:03}"),
     }
