@@ -141,6 +141,28 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class ReaderTraining:
+    """How a reader is trained. Settings with a meaning are options of `veriscene train-reader`."""
+
+    epochs: int = number(10, 1, 10**6, "Each draws new statements.")
+    statements: int = number(100_000, 500, 10**7, "Drawn in each epoch.")
+    steps: int = number(1_200, 1, 10**6, "Of each epoch.")
+    batch: int = number(512, 1, 10**6, "Statements per step.")
+    dim: int = _setting(
+        256, "a multiple of 8, up to 1,024", lambda value: value in range(8, 1025, 8), "Size of the network's vectors."
+    )
+    layers: int = number(4, 1, 12, "Of the encoder and of the decoder.")
+    learning_rate: float = number(1.2e-3, 0.0, 1.0, "At its highest.")
+    dialect: float = number(0.25, 0.0, 0.9, "Share of statements in the dialect of the world's corpus, if any.")
+    seed: int = number(0, 0, 2**31, "Seed of weights and statements.")
+    workers: int = number(0, 0, 256, "Processes that draw statements. 0: one for each core.")
+    outside: float = 0.04  # share of texts that are not about a scene
+    programs: float = 0.06  # share of lessons that come from program files, if there are any
+    examples: float = 0.25  # share of lessons that come from files of plain English, if there are any
+    word_dropout: float = 0.08  # share of words of which only the letters are read
+
+
+@dataclass(frozen=True)
 class Config:
     model: ModelConfig
     data: DataConfig = field(default_factory=DataConfig)

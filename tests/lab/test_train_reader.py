@@ -7,19 +7,22 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
 from some_worlds import SHELF
 from veriscene import worlds
 from veriscene.cli.train import train_reader
+from veriscene.config import ReaderTraining
 from veriscene.errors import InputError
 from veriscene.lab import reader as lab
-from veriscene.lab.reader import Settings, train
+from veriscene.lab.reader import train
 from veriscene.language.program import Statement
 from veriscene.models.reader import Dropout, Reader
 from veriscene.worlds import nlvr
 
-SETTINGS = Settings(epochs=2, statements=500, steps=2, batch=8, seed=3)
+SETTINGS = ReaderTraining(epochs=2, statements=500, steps=2, batch=8, seed=3, workers=1)
 
 
 def silent(message: str) -> None:
@@ -89,3 +92,33 @@ def test_the_command_refuses_names_that_are_taken_or_odd(name: str, tmp_path: Pa
     with pytest.raises(InputError) as refused:
         train_reader(tmp_path / name)
     assert refused.value.where == tmp_path / name
+
+
+def test_the_commands_options_are_the_settings_and_compact_halves_the_file(tmp_path: Path) -> None:
+    options = [*("--world", "shapeworld", "--epochs", "1", "--statements", "500", "--steps", "1", "--batch", "8")]
+    options += [
+        "--dim",
+        "64",
+        "--layers",
+        "1",
+        "--learning-rate",
+        "0",
+        "--dialect",
+        "0",
+        "--seed",
+        "3",
+        "--workers",
+        "1",
+    ]
+    app, paths = typer.Typer(), [tmp_path / "plain.safetensors", tmp_path / "compact.safetensors"]
+    app.command()(train_reader)
+    for path, more in zip(paths, ([], ["--compact"]), strict=True):
+        done = CliRunner().invoke(app, [str(path), *options, *more])
+        assert done.exit_code == 0, done.exception
+    plain, compact = map(Reader.load, paths)
+    config = plain.network.config
+    assert (config.dim, config.layers) == (64, 1) == (compact.network.config.dim, compact.network.config.layers)
+    assert compact.is_compact and not plain.is_compact and plain.words == compact.words
+    assert paths[1].stat().st_size < 0.7 * paths[0].stat().st_size
+    refused = CliRunner().invoke(app, [str(tmp_path / "odd.safetensors"), "--dim", "12"])
+    assert isinstance(refused.exception, InputError) and not (tmp_path / "odd.safetensors").exists()

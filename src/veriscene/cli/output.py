@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from functools import partial
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
 from veriscene.cli import INTERRUPTED as INTERRUPTED
 from veriscene.cli import TERMINATED as TERMINATED
+from veriscene.config import ALLOWED, MEANING
 from veriscene.errors import InputError
 from veriscene.output import LossyStream, Progress, Terminal
 
@@ -39,6 +43,24 @@ def option(meaning: str, *names: str, **more: Any) -> Any:
 def argument(meaning: str, **more: Any) -> Any:
     """Declares an argument, as `option` does."""
     return typer.Argument(help=meaning, readable=False, **more)
+
+
+def with_settings(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command an option for each setting of `kind` that has a meaning, in place of its `**settings`."""
+    types, settings = get_type_hints(kind), [each for each in fields(kind) if MEANING in each.metadata]
+
+    def declare(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        for each in settings:
+            meaning = f"{each.metadata[MEANING]} ({each.metadata[ALLOWED][0]})"
+            default, own = typer.Option(each.default, help=meaning), types[each.name]
+            parameters.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=own))
+            command.__annotations__[each.name] = own
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return command
+
+    return declare
 
 
 AsJson = Annotated[bool, option("Print exactly one JSON object on standard output.", "--json")]

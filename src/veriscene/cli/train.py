@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from veriscene import config
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Shard, Teacher, argument, option
+from veriscene.config import ReaderTraining
 from veriscene.errors import InputError
 from veriscene.output import counted
 
@@ -185,6 +187,7 @@ def pretrain(
     output.result(str(out))
 
 
+@output.with_settings(ReaderTraining)
 def train_reader(
     out: Annotated[Path, argument("The .safetensors file to write.")],
     world: Annotated[str, option("A world's name or its TOML file.")] = "nlvr",
@@ -196,21 +199,9 @@ def train_reader(
         list[Path] | None, option("The same in plain English, beside those of the grammar; may be repeated.")
     ] = None,
     start_from: Annotated[Path | None, option("Begin with the weights, and so the sizes, of this reader.")] = None,
-    epochs: Annotated[int, option("Each draws new statements.", min=1)] = 10,
-    statements: Annotated[int, option("Drawn in each epoch.", min=500)] = 100_000,
-    steps: Annotated[int, option("Of each epoch.", min=1)] = 1_200,
-    batch: Annotated[int, option("Statements per step.", min=1)] = 512,
-    dim: Annotated[int, option("Size of the network's vectors, a multiple of 8.", min=8, max=1024)] = 256,
-    layers: Annotated[int, option("Of the encoder and of the decoder.", min=1, max=12)] = 4,
-    learning_rate: Annotated[float, option("At its highest.", min=0)] = 1.2e-3,
-    dialect: Annotated[
-        float, option("Share of statements in the dialect of the world's corpus, if any.", min=0, max=0.9)
-    ] = 0.25,
-    seed: Annotated[int, option("Seed of weights and statements.", min=0)] = 0,
-    workers: Annotated[
-        int | None, option("Processes that draw statements. Default: one per core.", min=1, max=256)
-    ] = None,
+    compact: Annotated[bool, option("Write matrices in eight bits: half the file.", "--compact")] = False,
     resume: Annotated[bool, option("Continue an interrupted training.", "--resume")] = False,
+    **settings: Any,
 ) -> None:
     """Train a reader, which turns statements in plain English into programs. No corpus is needed.
 
@@ -221,36 +212,22 @@ def train_reader(
     import torch
 
     from veriscene import worlds
-    from veriscene.data.teacher.workers import usable_cores
-    from veriscene.lab.reader import Settings, train
+    from veriscene.lab import reader
 
     output.require_one_process("train-reader")
     if out.is_dir() or out.suffix != ".safetensors":
         raise InputError("is no name for a reader", where=out, allowed="name a .safetensors file")
     if out.exists() and not resume:
         raise InputError("already exists", where=out, allowed="name a new file, or use --resume")
-    if dim % 8:
-        raise InputError(f"--dim {dim}", allowed="it must be a multiple of 8")
-    chosen = Settings(
-        epochs=epochs,
-        statements=statements,
-        steps=steps,
-        batch=batch,
-        learning_rate=learning_rate,
-        dialect=dialect,
-        dim=dim,
-        layers=layers,
-        seed=seed,
-        workers=workers or usable_cores(),
-    )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    train(
+    reader.train(
         worlds.get(world),
         out,
-        chosen,
+        config.read(ReaderTraining, settings, where="train-reader", prefix=""),
         programs=programs or (),
         examples=examples or (),
         start_from=start_from,
+        compact=compact,
         device=device,
         say=output.say,
         resume=resume,

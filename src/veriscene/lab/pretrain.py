@@ -33,7 +33,7 @@ from veriscene.models.vision.backbone import BACKBONES, Backbone, fill, save_wei
 from veriscene.models.vision.eyes import Eyes, exact, loss
 from veriscene.output import clock
 from veriscene.training.distributed import interruptible
-from veriscene.training.optimization import EMA
+from veriscene.training.optimization import EMA, warmup_cosine
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import raster
@@ -120,11 +120,6 @@ def make_task(name: str, initial: Path | None = None) -> Task:
     return Task(192, 1e-3, network, clean_boxes, save, {"clean": clean_boxes}, network.loss, network.exact)
 
 
-def learning_rate_share(step: int, done: float) -> float:
-    """Of the highest rate: linear warm-up in steps, times a cosine to zero in the share of the schedule done."""
-    return min(1.0, (step + 1) / WARMUP_STEPS) * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
-
-
 class Pretrainer:
     """Trains until the end of the schedule or Ctrl-C; writes the averaged weights to `out` then and every minute,
     but never weights without any training. Until the end there is also what is needed to resume, beside them."""
@@ -162,7 +157,8 @@ class Pretrainer:
             last_line = last_save = time.monotonic()
             start, line_step = last_line - self.begin["seconds"], step
             while done < 1 and not interrupted.is_set():
-                losses += self._step(batch, self.task.learning_rate * learning_rate_share(step, done))
+                share = warmup_cosine(step, done, warmup=WARMUP_STEPS)
+                losses += self._step(batch, self.task.learning_rate * share)
                 self.ema.update(step)
                 step += 1
                 batch = self._move(next(stream))

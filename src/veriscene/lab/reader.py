@@ -7,7 +7,6 @@ batch is padding, and on a GPU the steps of each shape are captured as a CUDA gr
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from veriscene import worlds
+from veriscene.config import ReaderTraining
 from veriscene.data.reader import (
     DIALECT,
     END,
@@ -37,7 +37,7 @@ from veriscene.data.reader import (
     ngrams_of,
     split_words,
 )
-from veriscene.data.teacher.workers import Workers
+from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.english.grammar import VERSION, draw_alike
 from veriscene.english.outside import outside
 from veriscene.language.language import Language
@@ -45,7 +45,7 @@ from veriscene.language.program import read_programs
 from veriscene.language.tokens import VALUE, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.output import counted
-from veriscene.training.optimization import EMA, Muon, matrices_apart
+from veriscene.training.optimization import EMA, Muon, matrices_apart, warmup_cosine
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
 
@@ -57,31 +57,12 @@ KEPT_EPOCHS = 6
 HELD_OUT = {"cuda": 1024, "cpu": 32}  # new statements that are read before each epoch
 WARMUP_STEPS, CLIP_NORM, EMA_DECAY, WEIGHT_DECAY, SMOOTHING = 500, 1.0, 0.999, 0.02, 0.02
 WINDOW = 32  # batches whose statements are drawn and sorted by length together
+RATE_FLOOR = 0.02  # of the highest learning rate, at the end
 LENGTH_STEP = 8  # lengths are padded to multiples of it, so that few graphs are captured
 NUMBERS = range(31)  # that programs may contain, whether or not the first epoch has them
 
 Lesson = tuple[str, str]  # the words of a statement, separated by blanks; the tokens of its program, by tabs
 Rows = tuple[np.ndarray, np.ndarray]  # (lesson, place), (lesson, token)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a reader is trained."""
-
-    epochs: int = 10
-    statements: int = 100_000  # drawn in each epoch
-    steps: int = 1_200  # of each epoch
-    batch: int = 512
-    learning_rate: float = 1.2e-3
-    dialect: float = 0.25  # share of statements in the world's own dialect, where it has one
-    outside: float = 0.04  # share of texts that are not about a scene
-    programs: float = 0.06  # share of lessons that come from program files, if there are any
-    examples: float = 0.25  # share of lessons that come from files of plain English, if there are any
-    word_dropout: float = 0.08  # share of words of which only the letters are read
-    dim: int = 256
-    layers: int = 4
-    seed: int = 0
-    workers: int = 1
 
 
 def lesson(text: str, *tokens: str) -> Lesson:
@@ -93,7 +74,7 @@ class Lessons:
     """Draws statements in blocks, as a worker process does."""
 
     world: World
-    settings: Settings
+    settings: ReaderTraining
 
     @property
     def blocks(self) -> int:
@@ -159,11 +140,12 @@ class Book:
 def train(
     world: World,
     out: Path,
-    settings: Settings,
+    settings: ReaderTraining,
     *,
     programs: Sequence[Path] = (),
     examples: Sequence[Path] = (),
     start_from: Path | None = None,
+    compact: bool = False,
     device: torch.device | None = None,
     say: Callable[[str], None] = print,
     resume: bool = False,
@@ -172,7 +154,7 @@ def train(
 
     Besides what is drawn it is taught the statements of `programs`, in the dialect of the world's corpus, and those of
     `examples`, in plain English. It begins with random weights or with those of the reader `start_from`, and has its
-    sizes then.
+    sizes then. With `compact` the file's matrices have eight bits a weight.
     """
     device = device or torch.device("cpu")
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
@@ -185,7 +167,8 @@ def train(
         for wording, paths in ((DIALECT, programs), (PLAIN, examples))
     ]
     torch.manual_seed(settings.seed)
-    with closing(Workers(Lessons(world, settings), settings.workers)) as workers, ThreadPoolExecutor(1) as ahead:
+    processes = settings.workers or usable_cores()
+    with closing(Workers(Lessons(world, settings), processes)) as workers, ThreadPoolExecutor(1) as ahead:
         say(f"drawing {counted(settings.statements, 'statement')} an epoch")
         first = _joined(workers.make(0))
         words, tokens = _vocabularies([*first, *_joined(own)])
@@ -217,7 +200,7 @@ def train(
             if epoch + 1 < settings.epochs:
                 upcoming = ahead.submit(draw, epoch + 1)
             loss, exact = training.epoch(epoch, tables)
-            training.save(out, state_file, epoch + 1)
+            training.save(out, state_file, epoch + 1, compact=compact)
             say(f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}")
     state_file.unlink(missing_ok=True)
     return reader
@@ -225,7 +208,7 @@ def train(
 
 class _Training:
     def __init__(
-        self, reader: Reader, settings: Settings, own: Sequence[Sequence[Lesson]], device: torch.device
+        self, reader: Reader, settings: ReaderTraining, own: Sequence[Sequence[Lesson]], device: torch.device
     ) -> None:
         """`own` are the lessons of program files, and those of files of plain English."""
         self.reader, self.network, self.settings, self.device = reader, reader.network, settings, device
@@ -264,8 +247,8 @@ class _Training:
         total = torch.zeros((), device=self.device)
         self.working.train()
         for step, (rows, *shape) in enumerate(self._batches(number, *lengths), number * settings.steps):
-            done, warm = step / (settings.epochs * settings.steps), min(1.0, (step + 1) / WARMUP_STEPS)
-            rate = settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+            done = step / (settings.epochs * settings.steps)
+            rate = settings.learning_rate * warmup_cosine(step, done, warmup=WARMUP_STEPS, floor=RATE_FLOOR)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
             which = torch.from_numpy(rows).to(self.device)
@@ -338,9 +321,9 @@ class _Training:
         is_same = (written[:, :size] == tokens[:, :size]).all(1) & (tokens[:, size:] == PAD).all(1)
         return float(is_same.float().mean())
 
-    def save(self, out: Path, state_file: Path, epoch: int) -> None:
+    def save(self, out: Path, state_file: Path, epoch: int, *, compact: bool) -> None:
         with self.ema.applied():
-            self.reader.save(out)
+            self.reader.save(out, compact=compact)
         save_progress(state_file, self.network, self.optimizer, self.ema, settings=self._settings, epoch=epoch)
 
     def restore(self, state_file: Path) -> int:

@@ -179,6 +179,13 @@ def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> floa
     return settings.learning_rate * min(up, down)
 
 
+def warmup_cosine(step: int, done: float, *, warmup: int, floor: float = 0.0) -> float:
+    """Returns the share of the highest rate that a step gets: linear warm-up over `warmup` steps, times half a cosine
+    wave from one to `floor`, of which the share `done` is over."""
+    wave = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+    return min(1.0, (step + 1) / warmup) * (floor + (1 - floor) * wave)
+
+
 class EMA:
     """An exponential moving average of a model's floating-point parameters and buffers (running statistics too)."""
 
