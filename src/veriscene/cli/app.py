@@ -85,7 +85,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is the reason: a library that is being imported then may raise ImportError instead."""
+    """Returns whether Ctrl-C is the reason: a library that is being imported then may raise ImportError instead."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -86,7 +86,7 @@ Shard = Annotated[
 
 
 def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
-    """What --set and --seed ask for."""
+    """Returns the changes that --set and --seed ask for."""
     return [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])]
 
 
@@ -109,7 +109,7 @@ IS_MAIN = (os.environ.get("RANK") or "0") == "0"
 
 
 class ReaderGone(BaseException):
-    """The reader of standard output (head, less) has exited. Not an OSError, on which click and rich exit with 1."""
+    """Says that the reader of standard output (head, less) has exited; for an OSError click and rich exit with 1."""
 
 
 class _Stdout(io.FileIO):
@@ -125,7 +125,7 @@ class _Stdout(io.FileIO):
 
 
 def protect_streams() -> None:
-    """No output raises an encoding error. Failed writes to standard output end the command, to standard error not."""
+    """Prevents encoding errors of output. Failed writes to standard output end the command, to standard error not."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         raw = io.BufferedWriter(_Stdout(sys.stdout.fileno(), "w", closefd=False))
         buffering = sys.stdout.line_buffering
@@ -134,7 +134,7 @@ def protect_streams() -> None:
 
 
 def terminal() -> Terminal:
-    """What the command tells its user, on standard error."""
+    """Returns what tells the user on standard error, in the main process alone."""
     return Terminal(quiet=not IS_MAIN)
 
 
@@ -189,7 +189,7 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
 
 def has_torch() -> bool:
-    """Whether the extra `train` is installed."""
+    """Returns whether the extra `train` is installed."""
     try:
         import accelerate  # noqa: F401
         import torch  # noqa: F401
@@ -199,7 +199,7 @@ def has_torch() -> bool:
 
 
 def make_machine() -> Machine:
-    """The device and processes that this command was started on, with its output."""
+    """Returns the device and processes that this command was started on, with its output."""
     from veriscene.training.distributed import Machine
 
     return Machine(terminal())
@@ -232,7 +232,7 @@ def is_lost_connection(error: RuntimeError) -> bool:
 
 
 def lost_connection() -> str:
-    """What a process says that cannot reach another one of its group."""
+    """Returns what a process says that cannot reach another one of its group."""
     # torchrun of PyTorch 2.13 otherwise gives restarted processes the addresses of those that have ended.
     if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0" and os.environ.get(OWN_STORE) != "1":
         return f"restarted processes do not find each other; start torchrun with {OWN_STORE}=1"

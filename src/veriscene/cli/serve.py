@@ -59,7 +59,7 @@ def serve(
 
 
 def world_of_data(data: Path, judges: Mapping[str, Judge]) -> World:
-    """The world of a file's corpus if a model is of it; else the first model's, as which the file is then read."""
+    """Returns the world of a file's corpus if a model is of it; else the first model's, in which the file is read."""
     from veriscene import worlds
 
     known, own = [judge.world for judge in judges.values()], worlds.of_corpus(data)

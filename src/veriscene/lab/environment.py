@@ -58,8 +58,8 @@ class EditScene(gymnasium.Env[Observation, np.int64]):
         max_edits: int = 10,
         render_mode: str | None = None,
     ) -> None:
-        """`statements`: those that are asked for; none: the grammar's, of which `plain` is the share in plain English
-        in worlds with words of their own."""
+        """`statements` are those that are asked for; without any the grammar draws them, `plain` being the share in
+        plain English in worlds with words of their own."""
         self.world, self.statements, self.max_edits = worlds.get(world), statements, max_edits
         self.plain, self.render_mode = plain, render_mode
         shape = (self.world.boxes[1], self.world.items[1], 1 + self.world.feature_count)

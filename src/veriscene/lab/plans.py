@@ -13,7 +13,7 @@ ABLATION = "Ablations"  # a heading of rows
 
 @dataclass(frozen=True)
 class Row:
-    """One configuration that is trained with several seeds. Rows of any plan with the same folder are the same runs."""
+    """Describes a configuration that is trained with several seeds. Rows with the same folder are the same runs."""
 
     name: str
     preset: str
@@ -43,7 +43,7 @@ def _short(change: str) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, and those that are drawn here from the models of some rows."""
+    """Relates a figure of the paper to those that are drawn here from the models of some rows."""
 
     heading: str
     shows: str  # what is to be seen in the paper
@@ -54,7 +54,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Plan:
-    """A table: rows, pairs of them whose difference is tested, and figures of their models."""
+    """Describes a table: rows, pairs of them whose difference is tested, and figures of their models."""
 
     title: str
     rows: tuple[Row, ...]
@@ -219,7 +219,7 @@ DEVIATIONS = {
 
 
 def _with_deviations(count: int) -> Row:
-    """BiATT at our rate, with the first `count` of the deviations."""
+    """Returns BiATT at our rate, with the first `count` of the deviations."""
     name = f"BiATT, step {count + 1}: {[FASTER, *DEVIATIONS][count]}"
     return Row(name, "biatt", changes=tuple(chain(*list(DEVIATIONS.values())[count:])))
 

@@ -63,7 +63,7 @@ Draw = Callable[[Scene, np.random.Generator], Pixels]  # pixels of a scene as th
 
 @dataclass(frozen=True)
 class Settings:
-    """How long (until `seconds` or `steps` are over, whichever comes first), and how."""
+    """Says how to train, and how long: until `seconds` or `steps` are over, whichever comes first."""
 
     seconds: float = math.inf
     steps: int = 1_000_000_000
@@ -75,7 +75,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """A network to pretrain."""
+    """Describes a network to pretrain."""
 
     scenes: int  # per step, by default
     learning_rate: float  # the highest
@@ -89,6 +89,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
+    """Says how many steps were made, and whether the schedule was interrupted."""
+
     steps: int
     interrupted: bool
 
@@ -147,6 +149,7 @@ class Pretrainer:
         self.held_out = {name: sample(draw, settings.held_out, rng) for name, draw in task.held_out.items()}
 
     def run(self) -> Outcome:
+        """Trains until the end of the schedule or Ctrl-C, and says how many steps were made."""
         settings = self.settings
         step, losses = int(self.begin["step"]), torch.zeros((), device=self.device)
         done = max(self.begin["seconds"] / settings.seconds, step / settings.steps)
@@ -184,7 +187,7 @@ class Pretrainer:
         return Outcome(step, done < 1)
 
     def _step(self, batch: Sample, learning_rate: float) -> Tensor:
-        """One update; the loss before it, still on the device."""
+        """Makes one update; returns the loss before it, still on the device."""
         pixels, classes = batch
         self.optimizer.param_groups[0]["lr"] = learning_rate
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
@@ -226,28 +229,28 @@ class Pretrainer:
 
 
 def distorted_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
-    """(100, 400, RGB): a picture as Eyes get it, after a random distortion."""
+    """Returns a picture (100, 400, RGB) as Eyes get it, after a random distortion."""
     return cells.resized(random_distortion(clean_picture(scene, rng), rng))
 
 
 def clean_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
-    """(100, 400, RGB): a picture as Eyes get it, in the corpus's exact pixels."""
+    """Returns a picture (100, 400, RGB) as Eyes get it, in the corpus's exact pixels."""
     return np.ascontiguousarray(raster.pixels(scene)[..., :3])
 
 
 def tested_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
-    """(100, 400, RGB): a picture as Eyes get it, after a random one of the distortions of the robustness table."""
+    """Returns a picture (100, 400, RGB) as Eyes get it, after one of the robustness table's distortions."""
     return cells.resized(list(DISTORTIONS.values())[rng.integers(len(DISTORTIONS))](clean_picture(scene, rng), rng))
 
 
 def clean_boxes(scene: Scene, rng: np.random.Generator) -> Pixels:
-    """(3, 100, 100, RGB): the boxes as a backbone gets them."""
+    """Returns the boxes (3, 100, 100, RGB) as a backbone gets them."""
     return raster.boxes([scene])[0, ..., :3]
 
 
 @dataclass(frozen=True)
 class Rendered(IterableDataset[Sample]):
-    """Batches of `scenes` new scenes without end; each follows from the seed and its number, whoever draws it."""
+    """Yields batches of `scenes` new scenes without end; each follows from seed and number, whoever draws it."""
 
     draw: Draw
     scenes: int
@@ -288,7 +291,7 @@ def _ignore_interrupts(worker: int) -> None:
 
 
 def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
-    """Scenes of NLVR's two kinds and crowded ones, in random order."""
+    """Draws scenes of NLVR's two kinds and crowded ones, in random order."""
     crowded, towers, scattered = rng.multinomial(count, (CROWDED, TOWERS, 1 - CROWDED - TOWERS))
     palette = [np.tile(values, (crowded * BOXES, 1)) for values in (ANY, ANY, CROWDED_SIZES)]
     boxes = scatter(rng, palette, np.full(len(palette[0]), MAX_ITEMS))
@@ -315,7 +318,7 @@ MATRIX_SEED = 0
 
 
 class TargetBackbone(nn.Module):
-    """A backbone with the loss that makes its features tell the targets of each cell: item, neighbourhood, box counts.
+    """Adds to a backbone the loss that makes its features tell each cell's targets: item, neighbourhood, box counts.
 
     A model that matches words with cells one by one sees only what a cell tells. OBJ-LSTM tells an item of its box's
     other items before words are matched with it; these targets make a feature map do the same.
@@ -333,7 +336,7 @@ class TargetBackbone(nn.Module):
         self.register_buffer("matrix", random_matrix(backbone.channels // 2))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """(n, 3, 100, 100, RGB) uint8 -> feature maps (3 n, channel, GRID, GRID)."""
+        """Computes (n, 3, 100, 100, RGB) uint8 -> feature maps (3 n, channel, GRID, GRID)."""
         maps: Tensor = self.backbone(pixels.flatten(0, 1))
         return maps
 
@@ -346,7 +349,7 @@ class TargetBackbone(nn.Module):
         return (weights * errors).sum() / (weights * expected.square().sum(dim=-1)).sum()
 
     def exact(self, maps: Tensor, classes: Tensor) -> Tensor:
-        """(box,): whether a map tells every target within its tolerance."""
+        """Returns (box,): whether a map tells every target within its tolerance."""
         targets = cell_targets(classes)
         told = self.decode(maps.float().flatten(2).transpose(1, 2))
         tolerances = told.new_full((TARGETS,), TOLERANCE)
@@ -358,7 +361,7 @@ class TargetBackbone(nn.Module):
         return right
 
     def encode(self, targets: Tensor) -> Tensor:
-        """(…, TARGETS) -> (…, channel)."""
+        """Maps targets to features: (…, TARGETS) -> (…, channel)."""
         projected = targets @ self.matrix.T
         return torch.cat([projected.relu(), (-projected).relu()], dim=-1)
 
@@ -377,7 +380,7 @@ def random_matrix(rows: int) -> Tensor:
 
 
 def cell_targets(classes: Tensor) -> Tensor:
-    """cells.targets (box, head, row, column) -> (box, cell, TARGETS).
+    """Computes the targets of each cell: cells.targets (box, head, row, column) -> (box, cell, TARGETS).
 
     A cell's targets are whether the centre of an item lies in it; that item's own features and neighbourhood, zero if
     there is none; and the counts of the box, the same for all its cells.
@@ -407,7 +410,7 @@ def cell_targets(classes: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Items:
-    """The items of n boxes; pixels count from the box's upper left corner."""
+    """Holds the items of n boxes; pixels count from the box's upper left corner."""
 
     exists: Tensor  # (n, item), bool
     left: Tensor  # (n, item)
@@ -433,15 +436,15 @@ class _Items:
         return encode_positions(features, "contact", WORLD)
 
     def walls(self) -> Tensor:
-        """(n, item, 4): whether the item touches the left, upper, right and lower wall."""
+        """Returns (n, item, 4): whether the item touches the left, upper, right and lower wall."""
         at_left, at_top = self.left == 0, self.upper == 0
         touched = torch.stack([at_left, at_top, self.right == BOX_EXTENT, self.lower == BOX_EXTENT], dim=-1)
         return (touched & self.exists[..., None]).float()
 
     def neighbourhood(self) -> Tensor:
-        """(n, item, …): walls; colours of what is above, below, left, right and closely touching above and below;
-        colours and shapes of all that is closely touching; whether it is the highest and the lowest item; and how many
-        others have its colour, shape and size."""
+        """Returns (n, item, …): walls; colours of what is above, below, left, right and closely touching above and
+        below; colours and shapes of all that is closely touching; whether it is the highest and the lowest item; and
+        how many others have its colour, shape and size."""
         left, upper, right, lower = self.left, self.upper, self.right, self.lower
         # [i, j]: how far j begins beyond i's edge, in each direction; negative if it does not lie beyond.
         above, below = upper[:, :, None] - lower[:, None], upper[:, None] - lower[:, :, None]
@@ -472,8 +475,8 @@ class _Items:
         )
 
     def counts(self) -> Tensor:
-        """(n, BOX_TARGETS): whether the box has at least one, two, … items of each colour, of each shape, of each
-        colour and shape, of any kind; and how many of each colour touch a wall."""
+        """Returns (n, BOX_TARGETS): whether the box has at least one, two, … items of each colour, of each shape, of
+        each colour and shape, of any kind; and how many of each colour touch a wall."""
         exists = self.exists[..., None].float()
         both = (self.color[..., :, None] * self.shape[..., None, :]).flatten(2)
         walled = self.walls().amax(dim=-1, keepdim=True) * self.color

@@ -15,7 +15,7 @@ from veriscene.training.train import train
 
 
 def quickstart(spec: Spec, folder: Path | None, *, machine: Machine) -> dict[str, Any] | None:
-    """The object that the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
+    """Returns what the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
     if folder is not None:
         was_cut_off = (folder / SPEC).exists() and not (folder / REPORT).exists()
         resume = f"continue with: {_rest_command(folder)}; or " if was_cut_off else ""
@@ -49,7 +49,7 @@ def quickstart(spec: Spec, folder: Path | None, *, machine: Machine) -> dict[str
 
 
 def _rest_command(folder: Path) -> str:
-    """What completes the job if training was interrupted."""
+    """Returns the command that completes the job if training was interrupted."""
     return f"{resume_command(folder)} && {_report_command(folder)}"
 
 

@@ -66,6 +66,7 @@ Rows = tuple[np.ndarray, np.ndarray]  # (lesson, place), (lesson, token)
 
 
 def lesson(text: str, *tokens: str) -> Lesson:
+    """Makes a lesson of a statement and the tokens of its program."""
     return " ".join(split_words(text)), "\t".join(tokens)
 
 
@@ -101,7 +102,7 @@ class Lessons:
 
 
 class Book:
-    """Lessons as arrays: words by their place in a growing table of distinct words, and tokens."""
+    """Keeps lessons as arrays: words by their place in a growing table of distinct words, and tokens."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.token_numbers = reader, {token: number for number, token in enumerate(reader.tokens)}
@@ -126,7 +127,7 @@ class Book:
         return words, tokens
 
     def tables(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """(word,), (word, n-gram): the numbers of each distinct word and of its n-grams."""
+        """Returns (word,) and (word, n-gram): the numbers of each distinct word and of its n-grams."""
         return torch.tensor(self.numbers, device=device), torch.tensor(np.array(self.ngrams), device=device)
 
     def _place(self, word: str) -> int:
@@ -290,7 +291,7 @@ class _Training:
         return loss
 
     def _step(self, words: Tensor, ngrams: Tensor, targets: Tensor) -> Tensor:
-        """(batch, place), (batch, place, n-gram), (batch, token) -> the mean loss of a token."""
+        """Makes one step: (batch, place), (batch, place, n-gram), (batch, token) -> the mean loss of a token."""
         is_dropped = torch.rand(words.shape, device=self.device) < self.settings.word_dropout
         read = torch.where(is_dropped & (words > 0), UNKNOWN, words)
         before = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], 1)

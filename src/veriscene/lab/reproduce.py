@@ -57,7 +57,7 @@ def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Ro
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A plan in a folder, in which each row is a folder of seeds. Plans may share the folder, and so their rows."""
+    """Trains and scores a plan in a folder, which has a folder of seeds for each row. Plans may share rows."""
 
     plan: Plan
     changes: Sequence[str]  # of every row's settings
@@ -263,7 +263,7 @@ class Reproduction:
 
     @cached_property
     def _examples(self) -> dict[str, Sequence[Example]]:
-        """The labelled examples of each split that rows are judged on."""
+        """Returns the labelled examples of each split that rows are judged on."""
         paths = {"dev": split_file(self.data, "dev")}
         if self.plan.final:
             with suppress(InputError):  # the corpus has none

@@ -163,12 +163,12 @@ def check_same(folder: Path, spec: Spec) -> None:
 
 
 def is_folder_of_seeds(folder: Path) -> bool:
-    """Whether several seeds are trained in the folder; raises InputError if its record is damaged."""
+    """Returns whether several seeds are trained in the folder; raises InputError if its record is damaged."""
     return (folder / SPEC).is_file() and bool(Record.read(folder).seeds)
 
 
 def read(folder: Path) -> Record:
-    """The record of a folder of seeds."""
+    """Reads the record of a folder of seeds; raises InputError for the folder of a single run."""
     record = Record.read(folder)
     if not record.seeds:
         raise InputError("is a run, and not a folder of seeds", where=folder)
@@ -176,7 +176,7 @@ def read(folder: Path) -> Record:
 
 
 def left(folder: Path, count: int) -> int:
-    """How many seeds remain to be trained until the folder has `count`, or as many as it was created for."""
+    """Returns how many seeds remain to be trained until the folder has `count`, or as many as it was created for."""
     if not is_folder_of_seeds(folder):
         return count
     seeds = read(folder).seeds
@@ -184,7 +184,7 @@ def left(folder: Path, count: int) -> int:
 
 
 def is_summarised(folder: Path, count: int) -> bool:
-    """Whether at least `count` seeds, and all that the folder was created for, are trained and summarised."""
+    """Returns whether at least `count` seeds, and all that the folder was created for, are trained and summarised."""
     try:
         summarised = len(json.loads(files.read_text(folder / SUMMARY))["dev"]["scores"])
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
@@ -193,7 +193,7 @@ def is_summarised(folder: Path, count: int) -> bool:
 
 
 def supervision(folder: Path) -> str:
-    """The supervision of a folder whose first seed is trained, as its source reported it."""
+    """Returns the supervision of a folder whose first seed is trained, as its source reported it."""
     return Record.read(folder / f"seed{read(folder).seeds[0]}").supervision
 
 
@@ -208,7 +208,7 @@ def judge(
     examples: Sequence[Example] | None = None,
     seen: frozenset[str] | None = None,
 ) -> Summary:
-    """Every seed's scores on a split of its corpus. Verdicts are kept next to the weights and not computed again.
+    """Returns every seed's scores on a split. Verdicts are kept next to the weights and not computed again.
 
     `examples` are those of the split, if the caller has read them; `seen` are its `train_statements`.
     """
@@ -223,7 +223,7 @@ def judge(
 
 
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
-    """What `judge` kept, seed by seed."""
+    """Reads what `judge` kept, seed by seed."""
     return [read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in read(folder).seeds]
 
 
@@ -265,7 +265,7 @@ def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example])
 
 
 def is_trained(own: Path) -> bool:
-    """A seed's verdicts on dev are written last; with its weights they are all that is needed later."""
+    """Returns whether a seed has all that is needed later: its weights and, written last, its verdicts on dev."""
     return (own / "dev.csv").exists() and files.present(own / BEST) is not None
 
 

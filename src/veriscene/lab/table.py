@@ -20,7 +20,7 @@ SPLITS = {"dev": "dev", "test": "Test-P", "both": "both"}
 
 @dataclass(frozen=True)
 class Result:
-    """A row that is trained and scored."""
+    """Holds the scores of a row that is trained."""
 
     row: Row
     dev: Summary
@@ -41,7 +41,7 @@ def predictions_file(row: Row) -> str:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two rows, and how they differ on each split, and over all statements of both."""
+    """Says how two rows differ on each split, and over all statements of both."""
 
     first: str
     second: str
@@ -50,7 +50,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Table:
-    """The finished rows of a plan, in its order, and the pairs of them that it compares."""
+    """Holds the finished rows of a plan, in its order, and the pairs of them that it compares."""
 
     plan: Plan
     results: Sequence[Result]

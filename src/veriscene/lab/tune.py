@@ -60,7 +60,7 @@ Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 
 @dataclass(frozen=True)
 class Search:
-    """What the trials of a search have in common, and the values that differ between them."""
+    """Says what the trials of a search have in common, and which values differ between them."""
 
     base: Spec
     space: Mapping[str, Distribution]  # by section.key

@@ -31,7 +31,7 @@ SECONDS_TO_SECOND_INTERRUPT = 1.0  # torchrun repeats a Ctrl-C that its processe
 
 
 class Machine:
-    """What a command runs on, and whom it tells. Every process has one; only the main process's output is shown."""
+    """Carries what a command runs on and whom it tells. Every process has one; only the main one's output is shown."""
 
     def __init__(self, output: Output | None = None, accelerator: Accelerator | None = None) -> None:
         """Takes the device and processes that this program was started on, unless an `accelerator` is given."""

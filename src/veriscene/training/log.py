@@ -21,7 +21,7 @@ STEP_LINE_SECONDS = 30.0  # without a bar, so that a run does not seem to hang b
 
 @dataclass(frozen=True)
 class LogLine:
-    """One dev evaluation: a line of log.jsonl, a point of the learning curve."""
+    """Records one dev evaluation: a line of log.jsonl, a point of the learning curve."""
 
     step: int
     epoch: float
@@ -37,7 +37,7 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something that the user should know."""
+    """Says something that the user should know."""
 
     text: str
 

@@ -71,7 +71,7 @@ def orthogonalised(matrices: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _orthogonalise(matrices: Tensor) -> Tensor:
-    """(n, row, column), in half precision, which is exact enough for a direction."""
+    """Returns (n, row, column) in half precision, which is exact enough for a direction."""
     if matrices.size(1) > matrices.size(2):
         return _orthogonalise(matrices.mT).mT
     a, b, c = COEFFICIENTS
@@ -88,6 +88,8 @@ def _orthogonalise(matrices: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Loss:
+    """Holds what is minimised and what is reported of a batch."""
+
     surrogate: Tensor  # (batch,): its gradient is the gradient to follow
     comprehension: Tensor  # (batch,), detached: L(s, o, y) of equation 16, the figure to report
 
@@ -187,7 +189,7 @@ def warmup_cosine(step: int, done: float, *, warmup: int, floor: float = 0.0) ->
 
 
 class EMA:
-    """An exponential moving average of a model's floating-point parameters and buffers (running statistics too)."""
+    """Keeps an exponential moving average of a model's floating-point parameters and buffers."""
 
     def __init__(self, model: nn.Module, *, decay: float) -> None:
         self.decay = decay

@@ -41,6 +41,8 @@ from veriscene.world.schema import World
 
 @dataclass(frozen=True)
 class Epoch:
+    """Holds the examples of an epoch and the batches that its steps make of them."""
+
     corpus: Batch
     steps: list[Tensor]  # for each step, the indices of its examples
     names: Callable[[Tensor], list[str]]  # says which examples have these indices, in an error
@@ -48,7 +50,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Given:
-    """What a source is made from."""
+    """Holds what a source is made from."""
 
     config: Config
     world: World
@@ -88,14 +90,17 @@ class Source(ABC):
 
     @property
     def examples_per_epoch(self) -> int:
+        """Returns how many examples every epoch has."""
         return len(self.train)
 
     @property
     def steps_per_epoch(self) -> int:
+        """Returns how many steps every epoch has."""
         return ceil(self.examples_per_epoch / self.settings.batch)
 
     @abstractmethod
-    def epoch(self, number: int) -> Epoch: ...
+    def epoch(self, number: int) -> Epoch:
+        """Returns the examples of an epoch; waits until they are made."""
 
     def draw_steps(self, number: int, lengths: Tensor) -> tuple[list[Tensor], torch.Generator]:
         """Draws the batches of an epoch; also returns the generator of all else that is random in it."""
@@ -126,10 +131,10 @@ class Source(ABC):
 
 
 class CorpusSource(Source):
-    """The examples of a corpus, in random batches; orders, typing errors and dropped words are redrawn each epoch."""
+    """Draws random batches of a corpus; orders, typing errors and dropped words are redrawn each epoch."""
 
     def __init__(self, given: Given, progress: Progress = silent) -> None:
-        """`progress`: of reading pictures, which takes a while."""
+        """`progress` tells how many pictures are read, which takes a while."""
         super().__init__(given, [example.statement for example in labelled(given.train, "train")])
         # A random order is drawn from that of the file, whatever the order of inference.
         is_random = self.encoder.order is ItemOrder.RANDOM
@@ -223,7 +228,7 @@ DEV_STATEMENTS, DEV_SCENES, DEV_SEED = 500, 4, 2**40
 
 @dataclass(frozen=True)
 class Prepared:
-    """An epoch whose examples are not on the device yet."""
+    """Holds an epoch whose examples are not on the device yet."""
 
     made: Made
     steps: list[Tensor]
@@ -388,7 +393,7 @@ class TeacherSource(Source):
         return lengths + (1 + int(self.lengths.max())) * is_full
 
     def _encode(self, made: Made, device: torch.device, generator: torch.Generator) -> Batch:
-        """`generator`: of item orders, where they are random."""
+        """`generator` draws item orders, where they are random."""
         if self.table.device != device:
             self.table = self.table.to(device)
         which = torch.from_numpy(made.statements).to(device).long()

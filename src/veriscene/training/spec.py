@@ -34,7 +34,7 @@ CORPUS, DEV = "corpus", "dev.json"  # in a run's folder, where none was given: t
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything that determines what a run becomes, on a given machine."""
+    """Holds everything that determines what a run becomes, on a given machine."""
 
     config: Config
     world: World = field(default_factory=worlds.get)  # of the corpus
@@ -121,7 +121,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Record:
-    """What spec.json says: the spec, and the facts about how it was started."""
+    """Holds what spec.json says: the spec, and the facts about how it was started."""
 
     spec: Spec
     digest: str  # of the spec, when it was started

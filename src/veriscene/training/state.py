@@ -28,7 +28,7 @@ MOST = 10**18  # of anything that a run counts; above it, a saved position is da
 
 @dataclass
 class Position:
-    """How far a run is."""
+    """Says how far a run is."""
 
     step: int = number(0, 0, MOST)
     best_accuracy: float = number(-1.0, -1.0, 1.0)  # below zero: there is no dev score yet
@@ -48,10 +48,10 @@ class Position:
 
 
 class TrainingState:
-    """What changes in training: weights, their average, the optimizer's moments, random generators, the position."""
+    """Holds what changes in training: weights, their average, the optimizer's moments, random states, position."""
 
     def __init__(self, checkpoint: Checkpoint, settings: TrainingConfig, machine: Machine, data: int) -> None:
-        """`data`: the fingerprint of what is trained on."""
+        """`data` is the fingerprint of what is trained on."""
         self.checkpoint, self.machine, self.data = checkpoint, machine, data
         self.captured = machine.has_gpu
         self.optimizer = make_optimizer(checkpoint.model, settings, captured=self.captured)
@@ -143,7 +143,7 @@ def restore_progress(
 
 
 def _check_moments(moments: object, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """An optimizer has one state for each parameter, of its shape, as soon as a step was made."""
+    """Raises ValueError unless there is a state for each parameter, of its shape, as soon as a step was made."""
     groups = [(p, group.get("orthogonal", False)) for group in optimizer.param_groups for p in group["params"]]
     parameters = {index: each for index, each in enumerate(groups) if each[0].requires_grad}
     if not isinstance(moments, dict) or set(moments) != (set(parameters) if step else set()):

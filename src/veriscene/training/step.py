@@ -96,7 +96,7 @@ class Step(ABC):
 
 
 class PlainStep(Step):
-    """Eager, on any device."""
+    """Runs a step eagerly, on any device."""
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
@@ -108,7 +108,7 @@ class PlainStep(Step):
 
 
 class CapturedStep(Step):
-    """On a CUDA device. Captures graphs for each shape when it first occurs, and replays them from then on.
+    """Runs a step on a CUDA device. Captures graphs for each shape when it first occurs, and replays them from then on.
 
     The optimizer must be capturable. Corpora may differ from the first one in everything but their shapes.
     """
@@ -227,7 +227,7 @@ class CapturedStep(Step):
 
 
 class FlatGradients:
-    """All gradients in one buffer, so that processes exchange them in one all-reduce."""
+    """Keeps all gradients in one buffer, so that processes exchange them in one all-reduce."""
 
     def __init__(self, parameters: list[nn.Parameter]) -> None:
         self.parameters = parameters
@@ -281,7 +281,7 @@ class NotFinite(Exception):
 
 
 class RunningLoss:
-    """The sum of the losses, and which batch made it infinite or NaN.
+    """Sums the losses, and knows which batch made the sum infinite or NaN.
 
     It keeps the sum after each step on the device, in one addition, and reads it only when it is asked for."""
 
@@ -292,15 +292,17 @@ class RunningLoss:
 
     @property
     def is_full(self) -> bool:
+        """Returns whether the sum must be read before another loss is added."""
         return len(self.batches) == MAX_UNREAD_LOSSES
 
     def add(self, loss: Tensor, epoch: Epoch, numbers: Tensor) -> None:
+        """Adds the loss of a step without waiting for the device."""
         at = len(self.batches)
         torch.add(self.places[at], loss, out=self.places[at + 1])
         self.batches.append((epoch, numbers))
 
     def read(self) -> float:
-        """Waits for the device. Raises NotFinite if the sum is not finite."""
+        """Returns the sum, for which it waits for the device; raises NotFinite if it is not finite."""
         last = self.places[len(self.batches)]
         value = float(last)
         if not math.isfinite(value):
@@ -316,5 +318,6 @@ class RunningLoss:
         return value
 
     def reset(self) -> None:
+        """Begins a new sum."""
         self.places[0].zero_()
         self.batches.clear()

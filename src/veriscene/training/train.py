@@ -53,7 +53,7 @@ StopAfter = Callable[[LogLine], bool]
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a run."""
+    """Says what became of a run."""
 
     folder: Path
     position: Position
@@ -160,7 +160,7 @@ def load_initial(spec: Spec) -> Checkpoint | None:
 
 @dataclass
 class Run:
-    """What training, scoring and saving have in common."""
+    """Holds what training, scoring and saving have in common."""
 
     config: Config
     folder: Path
@@ -171,6 +171,7 @@ class Run:
 
     @property
     def total_steps(self) -> int:
+        """Returns the number of steps of a run that is not ended early."""
         return self.config.training.epochs * self.source.steps_per_epoch
 
     def describe(self) -> None:
@@ -301,7 +302,7 @@ def _restore(run: Run, state: TrainingState) -> None:
 
 
 def _is_complete(log: Sequence[LogLine], run: Run) -> bool:
-    """Whether the log says that the run reached its last step, its time limit or the end of its patience."""
+    """Returns whether the log says that the run reached its last step, its time limit or the end of its patience."""
     if not log:
         return False
     scores, limit = [line.dev_accuracy for line in log], run.config.training.minutes * 60
@@ -314,7 +315,7 @@ def _is_complete(log: Sequence[LogLine], run: Run) -> bool:
 
 
 class _Steps:
-    """Training by gradient steps, from a state to the end of the run."""
+    """Trains by gradient steps, from a state to the end of the run."""
 
     def __init__(self, run: Run, state: TrainingState) -> None:
         self.run, self.state, self.machine, self.source = run, state, run.machine, run.source
@@ -368,7 +369,7 @@ class _Steps:
         return interrupted
 
     def _remaining_steps(self, asked_to_stop: Callable[[], bool]) -> Iterator[tuple[Epoch, Tensor]]:
-        """For each step: the epoch, and the indices of the examples of all processes.
+        """Yields for each step the epoch, and the indices of the examples of all processes.
 
         Ends before the last step if it is asked to stop while an epoch is being made.
         """
