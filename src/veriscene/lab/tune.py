@@ -90,10 +90,8 @@ class Search:
 
     def command(self, values: Mapping[str, Any]) -> str:
         """Writes the command that trains the same model as a trial with these values."""
-        spec, options = (
-            changed(self.base, values),
-            [part for path in self.base.programs for part in ("--teacher", str(path))],
-        )
+        spec = changed(self.base, values)
+        options = [part for path in spec.programs for part in ("--teacher", str(path))]
         changes = changes_with_effect(spec.preset, spec.config, taught=spec.is_taught)
         return train_command(spec.preset, changes, data=str(spec.corpus), options=options)
 
@@ -141,6 +139,7 @@ def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict
     exception. Raises InputError if the folder holds another search.
     """
     study, failures, say = open_study(folder, search), 0, machine.output.say
+    best = _keep_best(study, search, folder)
     while len(study.get_trials(states=FINISHED)) < trials:
         trial = study.ask(fixed_distributions=dict(search.space))
         own = folder / f"trial-{trial.number:03}"
@@ -160,8 +159,8 @@ def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict
                 raise
             how = f"failed: {type(error).__name__}: {error}".partition("\n")[0]
         say(f"{own.name}: {how}; {len(study.get_trials(states=FINISHED))} of {trials}")
-        _keep_best(study, search, folder)
-    if (best := _keep_best(study, search, folder)) is None:
+        best = _keep_best(study, search, folder)
+    if best is None:
         raise InputError("no trial was trained to its end", where=folder, allowed="try more trials, or other values")
     return best
 

@@ -102,7 +102,7 @@ def objective(
     policy_weight: float = 1.0,
     entropy_weight: float = 0.0,
 ) -> Loss:
-    """Cross entropy and, where an order was sampled, the policy gradient of section 3.2.
+    """Returns the cross entropy and, where an order was sampled, the policy gradient of section 3.2.
 
     With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
     -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y); `policy_weight` scales the first term. Of several sampled orders,
