@@ -295,8 +295,8 @@ class Reader(ProgramReader):
         """
         compact = self.is_compact if compact is None else compact
         world = to_tree(self.language.world)
-        about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
-        about |= {"grammar": self.grammar} if self.grammar else {}
+        about: dict[str, object] = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens}
+        about |= {"world": world, **({"grammar": self.grammar} if self.grammar else {})}
         weights: dict[str, Tensor] = {}
         for name, tensor in self.network.state_dict().items():
             weight = tensor.detach().cpu().float()
