@@ -82,16 +82,16 @@ CASES = {
     "quick": Case("quick", "quick", _QUICK, (*_MUON, "data.order=file")),
     "biatt-pointer": Case("biatt-pointer", "biatt-pointer", _POINTER, ("data.order=file", "model.dropout=0.0")),
     "spatial": Case(
-        "spatial-programs", "spatial", _SPATIAL, (*_SPATIAL_MUON, *_CLEAN, "teacher.statements=0"), "taught.jsonl.gz"
+        "spatial-synthetic", "spatial", _SPATIAL, (*_SPATIAL_MUON, *_CLEAN, "teacher.statements=0"), "taught.jsonl.gz"
     ),
     # With all random numbers that training draws: item orders, dropout, dropped words and typing errors.
     "biatt-pointer-random": Case("biatt-pointer", "biatt-pointer", _POINTER, ()),
     "spatial-random": Case(
-        "spatial-programs", "spatial", _SPATIAL, (*_SPATIAL_MUON, "teacher.statements=0"), "taught.jsonl.gz"
+        "spatial-synthetic", "spatial", _SPATIAL, (*_SPATIAL_MUON, "teacher.statements=0"), "taught.jsonl.gz"
     ),
     # With a teacher, which draws and edits scenes.
     "spatial-teacher": Case(
-        "spatial-programs",
+        "spatial-synthetic",
         "spatial",
         _SPATIAL,
         (*_SPATIAL_MUON, *_CLEAN, "teacher.statements=0", "teacher.scenes=8", "teacher.workers=1"),
