@@ -20,38 +20,41 @@ from veriscene.lab import reader as lab
 from veriscene.lab.reader import train
 from veriscene.language.program import Statement
 from veriscene.models.reader import Dropout, Reader
+from veriscene.output import Output
 from veriscene.worlds import nlvr
 
 SETTINGS = ReaderTraining(epochs=2, statements=500, steps=2, batch=8, seed=3, workers=1)
 
 
-def silent(message: str) -> None:
-    pass
-
-
 def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    train(SHELF, whole, SETTINGS, say=silent)
+    train(SHELF, whole, SETTINGS)
 
-    def interrupt(message: str) -> None:
-        if message.startswith("epoch 1"):
-            raise KeyboardInterrupt
+    class Interrupting(Output):
+        """Ends the training in its second epoch."""
+
+        steps = 0
+
+        def progress(self, done: int, total: int, *_: object, **__: object) -> None:
+            self.steps += 1
+            if self.steps > total:
+                raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(SHELF, parts, SETTINGS, say=interrupt)
+        train(SHELF, parts, SETTINGS, output=Interrupting())
     assert Reader.load(parts).language.world == SHELF  # what was written before is usable
-    train(SHELF, parts, SETTINGS, say=silent, resume=True)
+    train(SHELF, parts, SETTINGS, resume=True)
     one, other = load_file(whole), load_file(parts)
     assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
     assert [each.name for each in tmp_path.iterdir() if "state" in each.name] == []
     with pytest.raises(InputError):
-        train(SHELF, parts, SETTINGS, say=silent, resume=True)
+        train(SHELF, parts, SETTINGS, resume=True)
 
 
 def test_a_training_that_starts_from_a_reader_keeps_what_that_knows(tmp_path: Path) -> None:
     start, out = tmp_path / "start.safetensors", tmp_path / "out.safetensors"
-    train(SHELF, start, SETTINGS, say=silent)
-    train(nlvr.WORLD, out, replace(SETTINGS, learning_rate=0.0, dim=64, epochs=1), start_from=start, say=silent)
+    train(SHELF, start, SETTINGS)
+    train(nlvr.WORLD, out, replace(SETTINGS, learning_rate=0.0, dim=64, epochs=1), start_from=start)
     before, after = Reader.load(start), Reader.load(out)
     assert after.language.world == nlvr.WORLD and after.words[: len(before.words)] == before.words
     assert len(after.words) > len(before.words) and len(after.tokens) > len(before.tokens)
@@ -69,9 +72,9 @@ def test_a_reader_learns_from_files_how_the_corpus_and_how_people_say_it(
         path.write_text(Statement(text, None, language.parse(meaning)).to_line(), encoding="utf-8")
     settings = replace(SETTINGS, epochs=1, steps=300, batch=32, learning_rate=1e-2, dim=32, layers=1)
     settings = replace(settings, programs=0.5, examples=0.8)
-    read = train(
-        nlvr.WORLD, tmp_path / "out.safetensors", settings, programs=files[:1], examples=files[1:], say=silent
-    ).read(list(meanings))
+    read = train(nlvr.WORLD, tmp_path / "out.safetensors", settings, programs=files[:1], examples=files[1:]).read(
+        list(meanings)
+    )
     assert [each.program and each.program.text for each in read] == list(meanings.values())
     assert read[0].dialect > 0.5 > read[1].dialect
 

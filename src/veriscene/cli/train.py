@@ -229,7 +229,7 @@ def train_reader(
         start_from=start_from,
         compact=compact,
         device=device,
-        say=output.say,
+        output=output.terminal(),
         resume=resume,
     )
     output.result(str(out))

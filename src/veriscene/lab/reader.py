@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ from veriscene.language.language import Language
 from veriscene.language.program import read_programs
 from veriscene.language.tokens import VALUE, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
-from veriscene.output import counted
+from veriscene.output import Output, Progress, counted
 from veriscene.training.optimization import EMA, Muon, matrices_apart, warmup_cosine
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
@@ -148,7 +149,7 @@ def train(
     start_from: Path | None = None,
     compact: bool = False,
     device: torch.device | None = None,
-    say: Callable[[str], None] = print,
+    output: Output | None = None,
     resume: bool = False,
 ) -> Reader:
     """Trains a reader and writes it to `out` after every epoch, with what is needed to resume beside it.
@@ -157,7 +158,9 @@ def train(
     `examples`, in plain English. It begins with random weights or with those of the reader `start_from`, and has its
     sizes then. With `compact` the file's matrices have eight bits a weight.
     """
-    device = device or torch.device("cpu")
+    device, output = device or torch.device("cpu"), output or Output()
+    if files := [*programs, *examples]:
+        output.say(f"reading {', '.join(map(str, files))}")
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
     own = [
         [
@@ -170,7 +173,7 @@ def train(
     torch.manual_seed(settings.seed)
     processes = settings.workers or usable_cores()
     with closing(Workers(Lessons(world, settings), processes)) as workers, ThreadPoolExecutor(1) as ahead:
-        say(f"drawing {counted(settings.statements, 'statement')} an epoch")
+        output.say(f"drawing {counted(settings.statements, 'statement')} an epoch")
         first = _joined(workers.make(0))
         words, tokens = _vocabularies([*first, *_joined(own)])
         config = ReaderConfig(
@@ -200,9 +203,12 @@ def train(
             tables = training.book.tables(device)
             if epoch + 1 < settings.epochs:
                 upcoming = ahead.submit(draw, epoch + 1)
-            loss, exact = training.epoch(epoch, tables)
+            steps = partial(output.progress, text=f"epoch {epoch + 1} of {settings.epochs} (steps)")
+            loss, exact = training.epoch(epoch, tables, steps)
             training.save(out, state_file, epoch + 1, compact=compact)
-            say(f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}")
+            output.say(
+                f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}"
+            )
     state_file.unlink(missing_ok=True)
     return reader
 
@@ -235,7 +241,7 @@ class _Training:
         """Adds an epoch's lessons to those that are taught, in place of the oldest."""
         self.pool = [*self.pool[1 - KEPT_EPOCHS :], rows]
 
-    def epoch(self, number: int, tables: tuple[Tensor, Tensor]) -> tuple[float, float]:
+    def epoch(self, number: int, tables: tuple[Tensor, Tensor], progress: Progress) -> tuple[float, float]:
         """Trains for one epoch; returns the mean loss of a token, and how many of its own new statements were read
         exactly just before it, by the averaged weights."""
         settings = self.settings
@@ -256,6 +262,7 @@ class _Training:
             placed, targets = (each[which, :length] for each, length in zip(taught, shape, strict=True))
             total += self._run(tables[0][placed], tables[1][placed], targets.long())
             self.ema.update(step)
+            progress(step + 1 - number * settings.steps, settings.steps)
         return float(total) / settings.steps, exact
 
     def _batches(self, number: int, *lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int, int]]:
