@@ -104,7 +104,7 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
         ("count(all_items) % 2 == 1", "the number of items is odd"),
         (  # false if there are none, unlike "every circle is blue"
             "not All(filter_obj(all_items, lambda x: shape(x) == circle), lambda x: color(x) == blue)",
-            "not: (at least one circle, and every circle is blue)",
+            "not: (every circle is blue (and there is one))",
         ),
         (
             "count(all_boxes[0]) != count(all_boxes[1])",

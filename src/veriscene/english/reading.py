@@ -115,7 +115,7 @@ class _Describer:
                 return f"{of}{self.listed(members)}: {self.truth(test.body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
                 said = self.each("every" if function.name == "All" else "some", members, test, [], test.body)
-                return f"{self.existing(members)}, and {said}" if _is_of_some(node) else said
+                return f"{said} (and there is one)" if _is_of_some(node) else said
             case Comparison(operands, signs) if len(signs) > 1:
                 if signs == ("<=", "<=") and isinstance(operands[0], Number) and isinstance(operands[2], Number):
                     return f"{self.term(operands[0])} to {self.term(operands[2])} {self.counted(operands[1])}"
@@ -143,7 +143,7 @@ class _Describer:
         """What follows a colon reaches as far as it can, so a clause with one is the last or in parentheses."""
         said = [self.truth(each) for each in parts]
         for at, each in enumerate(parts):
-            if len(parts) > 1 and (_is_compound(each) or (": " in said[at] and each is not parts[-1])):
+            if len(parts) > 1 and (isinstance(each, Logic) or (": " in said[at] and each is not parts[-1])):
                 said[at] = f"({said[at]})"
         return (" or " if word == "or" else ", and ").join(said)
 
@@ -155,7 +155,8 @@ class _Describer:
                 return self.compared(left, _NEGATED[sign], right)
             case Call(function, (inner,)) if function.name == "not":
                 return self.truth(inner)
-        return f"not: ({self.truth(node)})" if _is_compound(node) else f"not: {self.truth(node)}"
+        is_compound = isinstance(node, Logic) or _is_of_some(node)
+        return f"not: ({self.truth(node)})" if is_compound else f"not: {self.truth(node)}"
 
     def none(self, members: Expression) -> str:
         match members:
@@ -447,11 +448,6 @@ def _is_of_some(node: Expression) -> bool:
         case Call(Function(name="All"), (Call(Function(name="filter_obj"), (_, Lambda() as test)), Lambda())):
             return not all(map(_is_unlike, _conjuncts(test.body)))
     return False
-
-
-def _is_compound(node: Expression) -> bool:
-    """Says whether what is said of a node are several clauses."""
-    return isinstance(node, Logic) or _is_of_some(node)
 
 
 def _is_unlike(node: Expression) -> bool:

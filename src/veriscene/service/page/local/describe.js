@@ -91,7 +91,6 @@ const conjuncts = (body) => (body.kind === "logic" && body.word === "and" ? body
 /** All of a kind of which there may be none is false then, unlike "every" in a program of `not` and `exist`. */
 const isOfSome = (node) =>
   isCall(node, "All") && isTested(node) && isFilter(node.parts[0]) && !conjuncts(node.parts[0].parts[1].body).every(isUnlike);
-const isCompound = (node) => node.kind === "logic" || isOfSome(node);
 const has = (table, name) => Object.hasOwn(table, name);
 const [NAMED, LETTERS] = [["item", "box"], "XYZUVW"]; // items and boxes are told apart by letters
 const ALL_ITEMS = { kind: "variable", name: "all_items", type: "[]item" };
@@ -186,7 +185,7 @@ class Describer {
       const phrase = hasParts(first) ? null : this.phrase(second.body, second.name);
       const told = phrase === null ? `: ${this.truth(second.body)}` : ` is ${phrase}`;
       const said = `${isEvery ? "every" : "some"} ${noun.one}${told}`;
-      return isOfSome(node) ? `${this.existing(first)}, and ${said}` : said;
+      return isOfSome(node) ? `${said} (and there is one)` : said;
     }
     if (kind === "comparison" && node.words.length > 1) {
       if (node.words.join() === "<=,<=" && first.kind === "number" && parts[2].kind === "number")
@@ -216,7 +215,7 @@ class Describer {
     const said = parts.map((each, at) => {
       const text = this.truth(each);
       // What follows a colon reaches as far as it can.
-      const isOpen = isCompound(each) || (text.includes(": ") && at < parts.length - 1);
+      const isOpen = each.kind === "logic" || (text.includes(": ") && at < parts.length - 1);
       return parts.length > 1 && isOpen ? `(${text})` : text;
     });
     return said.join(word === "or" ? " or " : ", and ");
@@ -227,7 +226,7 @@ class Describer {
     if (node.kind === "comparison" && node.words.length === 1 && has(NEGATED, node.words[0]))
       return this.compared(node.parts[0], NEGATED[node.words[0]], node.parts[1]);
     if (isCall(node, "not")) return this.truth(node.parts[0]);
-    return isCompound(node) ? `not: (${this.truth(node)})` : `not: ${this.truth(node)}`;
+    return node.kind === "logic" || isOfSome(node) ? `not: (${this.truth(node)})` : `not: ${this.truth(node)}`;
   }
 
   none(members) {
