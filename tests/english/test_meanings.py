@@ -73,8 +73,8 @@ def groups_of(match: re.Match[str]) -> SimpleNamespace | None:
 
 # Tables and the parts of their rows; without parts, functions.
 CONTENTS = {
-    "excepted": (shares, None),
-    "number_of": (counts, None),
+    "exceptions": (shares, shares._Excepted),
+    "limits": (counts, counts._Numbers),
     "combinations": (counts, counts._TwoKinds),
     "within": (shares, shares.AttributeParts),
     "twins": (shares, shares._Twins),
@@ -189,6 +189,7 @@ MIDDLE_ONE = r"the (middle|center|centre|central|second|2nd) \w+"
 IN, A, TWIN = "(in|inside|within)", "(a|some|at least one)", "(a twin|an exact copy|a duplicate|a double)"
 ORDER = "(from left to right|going left to right|left to right)"
 ALL, ASIDE = "(all|all the|all of the)", "(not counting|leaving aside|ignoring|apart from)"
+EXCEPT = "(except|except for|apart from|excepting|with the exception of)"
 TOP, MOST = "(top|topmost|upper|uppermost|highest)", "(biggest|largest)"
 MISSING, ALTERNATE = "(missing|absent|lacking)", "(alternate|take turns)"
 # The table, the words, what they mean, and what they could be taken to mean.
@@ -307,22 +308,22 @@ CASES: dict[str, tuple[str, str, Meaning, Meaning]] = {
         lambda s, g: len(colors(s, 0)) > 1 and all(a != b for a, b in itertools.pairwise(colors(s, 0))),
     ),
     "except": (
-        "excepted", rf"{ALL} (?P<x>.+?) are (?P<p>\w+), (except|but not|except for|save for) the (?P<y>\w+) ones",
+        "exceptions", rf"{ALL} (?P<x>.+?) are (?P<p>\w+), (except|but not|except for|save for) the (?P<y>\w+) ones",
         lambda s, g: all(g.p(a) is not g.y(a) for a in among(g.x, middle(s))),
         lambda s, g: all(g.p(a) or g.y(a) for a in among(g.x, middle(s))),  # nothing said of the exceptions
     ),
     "not counting": (
-        "excepted", rf"{ASIDE} the (?P<y>\w+) ones, {ALL} (?P<x>.+?) are (?P<p>\w+)",
+        "exceptions", rf"{ASIDE} the (?P<y>\w+) ones, {ALL} (?P<x>.+?) are (?P<p>\w+)",
         lambda s, g: all(g.p(a) or g.y(a) for a in among(g.x, middle(s))),
         lambda s, g: all(g.p(a) is not g.y(a) for a in among(g.x, middle(s))),
     ),
     "a single exception": (
-        "excepted", rf"{ALL} (?P<x>.+?) are (?P<p>\w+), (except|except for|apart from) (one|a single) (?P<y>\w+) one",
+        "exceptions", rf"{ALL} (?P<x>.+?) are (?P<p>\w+), {EXCEPT} (one|a single) (?P<y>\w+) one",
         lambda s, g: [g.y(a) for a in among(g.x, middle(s)) if not g.p(a)] == [True],
         lambda s, g: all(g.p(a) or g.y(a) for a in among(g.x, middle(s))),  # any number of them
     ),
     "short of": (
-        "number_of", r"the number of (?P<x>.+) is (?P<n>\w+) short of (?P<m>\w+)",
+        "limits", r"the number of (?P<x>.+) is (?P<n>\w+) short of (?P<m>\w+)",
         lambda s, g: number(g.x, middle(s)) == g.m - g.n,
         lambda s, g: number(g.x, middle(s)) == g.m,
     ),

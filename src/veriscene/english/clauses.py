@@ -1,9 +1,7 @@
 """Parts of statements that many rules share: contents of a scene or of a box, and the sentences that tell them.
 
 A rule about counts, shares or values draws a `Content` of a domain: of the whole scene, of a particular box, or of the
-box of a quantifier. `tell` puts it into words. Patterns are filled in with the plural and the singular of a kind, {Xs}
-and {X}, of a second one, {Ys} and {Y}, with the words of a predicate, and with an amount, {n}; {at} is where the place
-can be named, by default after the first kind.
+box of a quantifier. `tell` puts it into words; {at} in a clause is where the place can be named.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ HAVE = "(have|have|have|contain|contain|hold|show|include|feature)"
 SEE = "(I|you|we) ~(can see|see|can find|have)"
 A = Quantity("a {}", SOME, plural=False)
 EACH_BOX = Domain("#", "", "it", is_quantified=True, box="#")  # for contents of the boxes of a quantifier
-_KIND = re.compile(r"\{X[sn]?\}")
 
 
 @dataclass(frozen=True)
@@ -129,16 +126,6 @@ def those_with(say: Speaker, found: Content, *, plural: bool) -> str:
     if found.clause or say.chance(0.5):
         texts += [f"(where|where|in which) {statement(found.told())}"] * 2
     return say.pick(*texts)
-
-
-def fill(say: Speaker, patterns: Sequence[str], kind: Kind, /, **slots: str) -> str:
-    """One of the patterns with its words. Patterns with words that are not given are left out."""
-    slots |= {"Xs": kind.plural, "X": kind.singular, "at": "{at}"}
-    usable = [each for each in patterns if all(slot in slots for slot in re.findall(r"\{(\w+)\}", each))]
-    chosen = say.rng.choice(usable)
-    if "{at}" not in chosen:
-        chosen = _KIND.sub(r"\g<0> {at}", chosen, count=1)
-    return chosen.format(**slots)
 
 
 # ---------------------------------------------------------------- kinds and amounts

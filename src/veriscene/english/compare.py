@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, fill, free_attribute, tell, value_of
+from veriscene.english.clauses import Content, free_attribute, tell, value_of
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, contents_of
 from veriscene.english.places import other_kind, place
@@ -261,11 +261,12 @@ def superlative(say: Speaker) -> Sentence | None:
     if found.given or f"{value}(" in kind.condition + found.condition:  # "the biggest small circle"
         return None
     words = {"most": most, "more": more, "extreme": extreme, "name": attribute.words[0], "does": found.one.does}
+    words |= {"X": kind.singular, "Xs": kind.plural, "at": "{at}"}
     words["one"] = kind.singular if kind.condition else f"({say.item}|thing|one)"
     words |= {"p": found.one.bare} if found.is_value else {}
     words |= {"a": found.one.bare} if found.is_value and found.one.bare.startswith("a ") else {}
     greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({kind.among(where.items)}))")
-    text = tell(say, where, Content("", clause=fill(say, _TABLES["superlatives"].wordings, kind, **words)))
+    text = tell(say, where, Content("", clause=_TABLES["superlatives"].say(say, **words)))
     return Sentence(text, where.bind(f"All({greatest}, {mean.bind(found.condition)})")) if text else None
 
 

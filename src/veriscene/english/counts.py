@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from veriscene.english import clauses
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import A, Content, fill
+from veriscene.english.clauses import A, Content
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, contents_of, draws
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Speaker
@@ -31,34 +31,62 @@ def how_many(say: Speaker, where: Domain, high: int = 6) -> Content:
 def absence(say: Speaker, where: Domain) -> Content:
     """ "No circles"; "the left box lacks squares"; "I don't see any square in the middle box"."""
     kind = clauses.free_kind(say, generic=0)
-    clause = fill(say, _TABLES["absent"].wordings, kind, things=clauses.general(say).plural)
-    test = mean.none(where.items, kind.condition)
+    words = {"X": kind.singular, "Xs": kind.plural, "things": clauses.general(say).plural, "at": "{at}"}
+    test, clause = mean.none(where.items, kind.condition), _TABLES["absent"].say(say, **words)
     return Content(test, f"no {kind.plural}", True, clause, is_negative=True, lacked=kind)
 
 
-def number_of(say: Speaker, where: Domain) -> Content:
-    """ "The number of circles in the left box is at least three"; "circles: 2"; "the circles add up to four"."""
-    kind, amount = clauses.free_kind(say, modified=0.2), clauses.amount(say, 1, 7)
-    counted, sign = kind.among(where.items), amount.test.split()[-2]
-    if say.chance(0.12):
-        row = _TABLES["special_numbers"].draw(say)
-        return Content(row.columns[0].format(counted), clause=fill(say, row.wordings, kind))
-    if say.chance(0.4):  # words for a sign and a number
-        row, limit, gap = _TABLES["limits"].draw(say), say.small(2, 7), say.pick(1, 1, 2, 3)
-        numbers = {"n": say.number(limit), "gap": say.number(gap), "goal": say.number(limit + gap)}
-        clause = fill(say, row.wordings, kind, **numbers)
-        return Content(f"count({counted}) {row.columns[0]} {limit}", clause=clause)
-    texts = [*_TABLES["numbers"].wordings, *_TABLES["exact_numbers"].wordings * (sign == "==")]
-    return Content(amount.test.format(f"count({counted})"), clause=fill(say, texts, kind, n=amount.words))
+class _Numbers(Parts):
+    """How many items of a kind there are: {amount}, as {so_many} says, which is {exact}; or a limit {n} and the larger
+    number {goal}, with the {gap} between them."""
+
+    modified, generic, low, high = 0.2, 0.12, 1, 7  # the last two: the least and the greatest amount
+
+    @draws("amount exact so_many")
+    def draw_amount(self) -> None:
+        amount = clauses.amount(self.say, self.low, self.high)
+        self |= {"amount": amount.words, "so_many": amount.holds(self.meant("set", "x"))}
+        if amount.test.split()[-2] == "==":
+            self["exact"] = amount.words
+
+    @draws("n N gap goal")
+    def draw_limit(self) -> None:
+        limit, gap = self.say.small(2, 7), self.say.pick(1, 1, 2, 3)
+        self.add_number("n", limit)
+        self |= {"gap": self.say.number(gap), "goal": self.say.number(limit + gap)}
 
 
-def total(say: Speaker, where: Domain) -> Content:
-    """ "There are nine items in total"; "all in all, more than five things"; "five circles and squares altogether"."""
-    amount, kind = clauses.amount(say, 3, 12), Kind(say.item, say.items)
-    if say.chance(0.3) and len(values := clauses.value_kinds(say, 2)) == 2:
-        kind = clauses.joined(values, "and")
-    clause = fill(say, _TABLES["totals"].wordings, kind, n=amount.words)
-    return Content(amount.holds(kind.among(where.items)), clause=clause)
+class _Totals(_Numbers):
+    """Large numbers of any items, or of two kinds together."""
+
+    low, high = 3, 12
+
+    def one_kind(self) -> Kind:
+        if self.say.chance(0.3) and len(values := clauses.value_kinds(self.say, 2)) == 2:
+            return clauses.joined(values, "and")
+        return Kind(self.say.item, self.say.items)
+
+
+class _NothingElse(Parts):
+    """All there is: {Xs}, one kind or two, or {so_many} of them; or {Ys}, another value than {Xs}."""
+
+    @draws("x X Xs y Y Ys")
+    def draw_kinds(self) -> None:
+        has_two = self.names("y")
+        values = clauses.value_kinds(self.say, 2, bare=has_two)
+        if has_two and len(values) < 2:
+            raise Unfit
+        is_joined = len(values) == 2 and self.say.chance(0.25)
+        one = clauses.joined(values, "and") if is_joined else clauses.free_kind(self.say, modified=0.05, generic=0)
+        self.add_kinds(*(values if has_two else [one]))
+
+    @draws("so_many there")
+    def draw_quantity(self) -> None:
+        self.quantity = self.say.quantity(negative=False)
+        self |= {"so_many": self.quantity.of(self.kind("x")), "there": self.quantity.holds(self.meant("set", "x"))}
+
+    def is_plural(self, name: str) -> bool:
+        return self.quantity.plural if name == "so_many" else super().is_plural(name)
 
 
 # ---------------------------------------------------------------- two kinds
@@ -148,31 +176,13 @@ def listed(say: Speaker, where: Domain) -> Content:
     return Content(mean.both(*tests), things, quantities[0].plural)
 
 
-def nothing_but(say: Speaker, where: Domain) -> Content:
-    """ "Only circles"; "two squares and nothing else"; "no yellow, just black"."""
-    values, kind = clauses.value_kinds(say, 2, bare=True), clauses.free_kind(say, modified=0.05, generic=0)
-    if len(values) == 2 and say.chance(0.2):  # one value of an attribute excludes the others
-        no, yes = (each.plural for each in values)
-        return Content(mean.every(where.items, values[1].condition), f"no {no}, (just|only) {yes}", True)
-    if say.chance(0.2):
-        quantity = say.quantity(negative=False)
-        test = mean.both(quantity.holds(kind.among(where.items)), mean.every(where.items, kind.condition))
-        return Content(test, f"{quantity.of(kind)} (and nothing else|and no other {say.items})", quantity.plural)
-    if say.chance(0.25) and len(values) == 2:
-        kind = clauses.joined(clauses.value_kinds(say, 2), "and")
-    row = _TABLES["only"].draw(say)
-    words = {"Xs": kind.plural, "items": say.items, "at": "{at}"}
-    clause = _TABLES["only_clauses"].say(say, **words) if say.chance(0.4) else ""
-    return Content(mean.every(where.items, kind.condition), row.say(say, **words), row.columns[0] == "many", clause)
-
-
 CONTENTS = (
     (9.0, how_many),
     (2.2, absence),
-    (3.0, number_of),
-    (1.0, total),
+    *contents_of(_TABLES, _Numbers, numbers=1.6, limits=1.05, special_numbers=0.35),
+    *contents_of(_TABLES, _Totals, totals=1.0),
     *contents_of(_TABLES, _TwoKinds, comparisons=4.5, differences=1.0, combinations=4.5),
     *contents_of(_TABLES, _TwoValues, more_are=0.7),
     (2.5, listed),
-    (3.0, nothing_but),
+    *contents_of(_TABLES, _NothingElse, only=3.0),
 )

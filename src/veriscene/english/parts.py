@@ -6,6 +6,7 @@ Wordings name words, and meanings what these stand for, as program text:
     {n} {N}                   a number, in words and in a meaning; {m} and {M} another one
     {exist x} {count x}       whether there are such items, and how many; {set x} is the set of them
     {exist x here}            … in a place; without one, in the domain that the rule is about
+    {exist x not}             whether there are items of the domain that are not of the kind
     some(…) every(…) none(…)  some box, every box, no box meets a condition, in which # is the box
     number(…) each(…)         the number of boxes that meet it; a function of a box
     pair(…)                   some box has another one, $, so that both meet it
@@ -27,7 +28,7 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, HAS, HAVE, SEE, Content, free_kind, two_kinds
 from veriscene.english.meaning import Unfit
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
-from veriscene.english.tables import Row, Table
+from veriscene.english.tables import Row, Table, worded
 
 _BOXES = mean.ALL_BOXES
 _OPERATOR = re.compile(r"\b(some|every|none|number|each|pair|many|steps|next|before)\(")
@@ -58,6 +59,7 @@ def _methods(parts: type) -> dict[str, Callable[..., None]]:
 class Parts(dict[str, str]):
     """The parts of one row, drawn where they are first used."""
 
+    modified, generic = 0.12, 0.2  # how often the noun is a longer one or "item"
     has_two_kinds = False  # whether there are always two; otherwise, where the meaning names y
 
     def __init__(self, say: Speaker, row: Row, where: Domain = EACH_BOX, at: str = "{at}") -> None:
@@ -93,7 +95,7 @@ class Parts(dict[str, str]):
 
     def one_kind(self) -> Kind:
         """A kind where no other one is told; any item only where items are counted."""
-        return free_kind(self.say, generic=0.0 if self.names("exist") else 0.2)
+        return free_kind(self.say, modified=self.modified, generic=0.0 if self.names("exist") else self.generic)
 
     def add_kinds(self, *kinds: Kind) -> None:
         for name, kind in zip("xyw", kinds, strict=False):
@@ -121,13 +123,20 @@ class Parts(dict[str, str]):
 
     def is_plural(self, name: str) -> bool:
         """Whether "there are" introduces things that begin with a part."""
-        return name in ("Xs", "Ys") or (name in ("n", "Xn") and self["N"] != "1")
+        return name in ("Xs", "Ys", "items") or (name in ("n", "Xn") and self["N"] != "1")
+
+    def is_negative(self) -> bool:
+        """Whether what is there could be denied in two ways where "every" follows."""
+        return self.meaning.startswith("not ") and not self.names("not")
 
     # ------------------------------------------------------------ meanings
 
     def meant(self, what: str, kind: str, place: str = "") -> str:
-        """The program text of a part of a meaning, as "count x here"."""
-        among = self.kind(kind).among(self.items_in(place))
+        """The program text of a part of a meaning, as "count x here"; "exist x not" is about what is not an x."""
+        if place == "not":
+            among = mean.those(self.where.items, mean.negation(self.kind(kind).condition))
+        else:
+            among = self.kind(kind).among(self.items_in(place))
         return among if what == "set" else f"{what}({among})"
 
     def items_in(self, place: str) -> str:
@@ -162,14 +171,7 @@ class Parts(dict[str, str]):
 
     def chosen(self, wordings: Sequence[str]) -> tuple[str, str]:
         """One of the wordings, as it is in the table and with its words."""
-        options = list(wordings)
-        while options:
-            wording = options.pop(self.say.rng.randrange(len(options)))
-            try:
-                return wording, wording.format_map(self).format_map(self)  # words of rows have slots, too
-            except KeyError:
-                continue
-        raise Unfit
+        return worded(self.say, wordings, self)
 
     def test(self) -> str:
         return self.bound(self.meaning.format_map(self)).replace("not not ", "")
@@ -177,15 +179,18 @@ class Parts(dict[str, str]):
 
 def content_of(parts: Parts, row: Row) -> Content:
     """What a row says of a domain: its wordings are things that are there, and those after "+" whole clauses."""
-    wording, things = parts.chosen(row.wordings) if row.wordings else ("", "")
-    clause = ""
+    wording = things = clause = ""
+    with suppress(Unfit):
+        wording, things = parts.chosen(row.wordings)
     is_free = "{so_many}" not in wording  # otherwise the meaning has a quantity that no clause tells
-    if row.clauses and is_free and (not things or parts.say.chance(0.4)):
-        with suppress(*[Unfit] * bool(things)):
+    if is_free and (not things or parts.say.chance(0.4)):
+        with suppress(Unfit):
             clause = parts.worded(row.clauses)
-    slot = _SLOT.search(wording)
-    plural = slot is not None and parts.is_plural(slot[1]) and not wording.startswith(("a ", "an ", "the same"))
-    return Content(parts.test(), things, plural, clause, parts.meaning.startswith("not "))
+    if not things and not clause:
+        raise Unfit
+    slot, is_one = _SLOT.search(wording), wording.startswith(("a ", "an ", "the same", "nothing"))
+    plural = slot is not None and parts.is_plural(slot[1]) and not is_one
+    return Content(parts.test(), things, plural, clause, parts.is_negative())
 
 
 def contents_of(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, fill, tell
+from veriscene.english.clauses import Content, tell
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, contents_of
 from veriscene.english.predicates import Predicate, being, doing, having, negative
@@ -234,7 +234,7 @@ def extreme(say: Speaker) -> Sentence | None:
     words = {"p": kind.a if is_kind else found.singular, "thing": f"({say.item}|thing|one)", "things": say.items}
     words |= {"a": kind.a} if is_kind else {}
     words |= {} if where.is_quantified else {"of": f"of {where.subject}"}
-    clause = fill(say, _TABLES["extremes"].wordings, kind, **end, **words)
+    clause = _TABLES["extremes"].say(say, X=kind.singular, Xs=kind.plural, at="{at}", **end, **words)
     condition = kind.condition if is_kind else found.condition
     meaning = where.bind(f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})")
     if where.is_negative or (is_kind and say.chance(0.15)):

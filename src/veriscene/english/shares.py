@@ -7,207 +7,148 @@ from collections.abc import Sequence
 
 from veriscene.english import clauses
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, fill
 from veriscene.english.compare import anything
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, contents_of, draws
 from veriscene.english.predicates import Predicate, negative
-from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
+from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, tables
 from veriscene.world.world_file import plural_of
 
 _TABLES = tables(__name__)
 
 
-def _about(
-    say: Speaker, where: Domain, sort: str, *, modified: float = 0.1, generic: float = 0.12
-) -> tuple[Kind, Predicate, dict[str, str]] | None:
-    """A kind of item, what is said of it, and the sets of those for which it is true and false."""
-    kind = clauses.free_kind(say, modified=modified, generic=generic)
-    found = anything(say, where, kind, sort)
-    if found is None:
-        return None
-    is_plain = not found.given and not found.condition.startswith("not ") and not found.one.bare.startswith("not ")
-    if sort in ("some", "number") and is_plain and say.chance(0.08):
-        found = negative(say, found)
-    those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    return kind, found, {"those": those, "others": others, "all": kind.among(where.items)}
+class _Said(Parts):
+    """A predicate of the items of a kind; `Predicate.slots` are its words. {those} are the items of which it is true,
+    {others} those of which it is not, {all} both. The row's `sort` is that of the subject's quantity. {n} is an amount,
+    and {so_many} says that those are so many; {the_share} is a part of all, with its {sign}."""
+
+    modified, generic, high = 0.1, 0.12, 4  # the last one: the largest amount
+
+    def __init__(
+        self, say: Speaker, row: Row, where: Domain, kind: Kind | None = None, found: Predicate | None = None
+    ) -> None:
+        super().__init__(say, row, where)
+        self.add_kinds(kind := kind or self.one_kind())
+        self.found = found or self.predicate(kind, row.words["sort"])
+        self |= self.found.slots(say)
+        if self.found.is_alone:  # words for the place would be ambiguous
+            self["at"] = ""
+        condition = self.found.condition
+        self.conditions = {"those": condition, "others": mean.negation(condition), "all": ""}
+        self |= {name: kind.among(where.items, each) for name, each in self.conditions.items()}
+
+    def predicate(self, kind: Kind, sort: str) -> Predicate:
+        """Anything that can be said of the kind, sometimes denied."""
+        if (found := anything(self.say, self.where, kind, sort)) is None:
+            raise Unfit
+        is_plain = not found.given and not found.condition.startswith("not ") and not found.one.bare.startswith("not ")
+        is_denied = sort in ("some", "number") and is_plain and self.say.chance(0.08)
+        return negative(self.say, found) if is_denied else found
+
+    def test(self) -> str:
+        return mean.both(self.found.given, super().test())
+
+    def is_negative(self) -> bool:
+        return False  # "none of the circles" is clear in any place
+
+    @draws("n so_many")
+    def draw_amount(self) -> None:
+        amount = clauses.amount(self.say, 2, self.high)
+        self |= {"n": amount.words, "so_many": amount.holds(self["those"])}
+
+    @draws("m M")
+    def draw_other_number(self) -> None:
+        self.add_number("m", self.say.small(2, 3))
+
+    @draws("the_share sign times_part times_parts")
+    def draw_share(self) -> None:
+        """ "At least a third": its words, its sign, and one part of three parts."""
+        size, sign = _TABLES["fractions"].draw(self.say), _TABLES["signs"].draw(self.say)
+        part, parts = ("" if each == "1" else f" * {each}" for each in size.columns[0].split("/"))
+        self |= {"the_share": sign.say(self.say, share=size.say(self.say)), "sign": sign.columns[0]}
+        self |= {"times_part": part, "times_parts": parts}
 
 
-def _clause(say: Speaker, texts: Sequence[str], kind: Kind, found: Predicate, **slots: str) -> str:
-    """One of the wordings, without words for the place where they would be ambiguous."""
-    text = fill(say, texts, kind, **found.slots(say), **slots)
-    return text.replace("{at}", "") if found.is_alone else text
-
-
-def share(say: Speaker, where: Domain) -> Content | None:
-    """ "Most of the circles are blue"; "none of the items in the left box is a square"; "two circles touch a wall"."""
+def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> Sentence:
+    """Says a predicate of any share of a kind; `high` is the largest number."""
     row = _TABLES["shares"].draw(say)
-    sort, meaning = row.columns
-    drawn = _about(say, where, sort)
-    if drawn is None:
-        return None
-    kind, found, sets = drawn
-    amount, number, (words, size) = clauses.amount(say, 2, 4), say.small(2, 3), _fraction(say)
-    test = meaning.format(**sets, **size, value=number, so_many=amount.holds(sets["those"]))
-    slots = {"n": amount.words, "m": say.number(number), "the_share": words}
-    clause = _clause(say, row.wordings, kind, found, **slots)
-    return Content(mean.both(found.given, test), clause=clause)
+    parts = _Said(say, row, where, kind, found)
+    parts.high, parts["at"] = high, where.where
+    return Sentence(parts.worded(row.wordings), parts.test())
 
 
-def excepted(say: Speaker, where: Domain) -> Content | None:
-    """ "All the circles touch a wall, except the blue ones"; "apart from one square, no item is black"."""
-    row = _TABLES["exceptions"].draw(say)
-    sort, meaning = row.columns
-    drawn = _about(say, where, sort, modified=0.05, generic=0.4)
-    if drawn is None:
-        return None
-    kind, found, sets = drawn
-    told = f"{kind.condition} {found.condition}"
-    exception = say.property(avoid=told)
-    if found.given or exception.ones is None or f"{exception.condition.partition('(')[0]}(" in told:
-        return None
-    for name, condition in (("these", exception.condition), ("rest", mean.negation(exception.condition))):
-        for of, said in (("those", found.condition), ("others", mean.negation(found.condition))):
-            sets[f"{of}_{name}"] = kind.among(where.items, mean.both(condition, said))
-    words = {"one": exception.ones.singular, "ones": exception.ones.plural, "one_a": exception.ones.a}
-    return Content(meaning.format(**sets), clause=_clause(say, row.wordings, kind, found, **words))
+class _Excepted(_Said):
+    """{those_these} and {others_rest} are those with another property, which {ones} have, and others without it."""
+
+    modified, generic = 0.05, 0.4
+
+    @draws("one ones one_a those_these those_rest others_these others_rest")
+    def draw_exception(self) -> None:
+        kind = self.kind("x")
+        told = f"{kind.condition} {self.found.condition}"
+        exception = self.say.property(avoid=told)
+        if self.found.given or exception.ones is None or f"{exception.condition.partition('(')[0]}(" in told:
+            raise Unfit
+        self |= {"one": exception.ones.singular, "ones": exception.ones.plural, "one_a": exception.ones.a}
+        for name, condition in (("these", exception.condition), ("rest", mean.negation(exception.condition))):
+            for of in ("those", "others"):
+                self[f"{of}_{name}"] = kind.among(self.where.items, mean.both(condition, self.conditions[of]))
 
 
-def _fraction(say: Speaker) -> tuple[str, dict[str, str]]:
-    """ "At least a third": its words, its sign, and one part of three parts."""
-    size, sign = _TABLES["fractions"].draw(say), _TABLES["signs"].draw(say)
-    part, parts = ("" if each == "1" else f" * {each}" for each in size.columns[0].split("/"))
-    return sign.say(say, share=size.say(say)), {"sign": sign.columns[0], "times_part": part, "times_parts": parts}
+class _Particular(_Said):
+    """A kind of which there are {m}, and what is said of all or of {n} of them."""
+
+    @draws("n N m M")
+    def draw_numbers(self) -> None:
+        size = self.say.small(3 if self.names("N") else 2, 6)
+        self.add_number("m", size)
+        self.add_number("n", self.say.rng.randint(2, max(2, size - 1)))
 
 
-def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> tuple[str, str]:
-    """The wording and meaning of a predicate of any share of a kind; `high` is the largest number."""
-    row, number, other = _TABLES["shares"].draw(say), clauses.amount(say, 2, high), say.small(2, high)
-    those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
-    words, size = _fraction(say)
-    sets = {"those": those, "others": others, "all": kind.among(where.items)}
-    meaning = row.columns[1].format(**sets, **size, value=other, so_many=number.holds(those))
-    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), the_share=words, **found.slots(say))
-    return text.replace("{at}", where.where), meaning
+class _There(_Said):
+    """{so_many} items of a kind, as {there} says, of which something is said with a pronoun."""
+
+    modified, generic = 0.04, 0.35
+
+    @draws("so_many there")
+    def draw_amount(self) -> None:
+        quantity = self.say.quantity(negative=False, low=2)
+        if not quantity.plural or (self.names("M") and quantity.test in ("{} == 2", "{} < 3", "{} <= 2")):
+            raise Unfit
+        self |= {"so_many": quantity.of(self.kind("x")), "there": quantity.holds(self["all"])}
+
+    def is_plural(self, name: str) -> bool:
+        return name == "so_many"
+
+    def chosen(self, wordings: Sequence[str]) -> tuple[str, str]:
+        wording, text = super().chosen(wordings)
+        return wording, text.replace("~", "")  # "there are" has the verb of the sentence
 
 
-def definite(say: Speaker, where: Domain) -> Content | None:
-    """ "The two circles on the right are blue"; "four of the five items touch a wall"; "the only square is yellow"."""
-    row = _TABLES["definite"].draw(say)
-    fixed, sort, meaning = row.columns
-    drawn = _about(say, where, sort)
-    if drawn is None:
-        return None
-    kind, found, sets = drawn
-    size = int(fixed) or (say.small(3, 6) if "{part}" in meaning else say.small(2, 6))
-    part = say.rng.randint(2, max(2, size - 1))
-    clause = _clause(say, row.wordings, kind, found, n=say.number(part), m=say.number(size))
-    test = mean.both(f"count({kind.among(where.items)}) == {size}", meaning.format(**sets, part=part))
-    return Content(mean.both(found.given, test), clause=clause)
+class _Everything(_Said):
+    """What is said of anything there is."""
+
+    def one_kind(self) -> Kind:
+        return Kind("thing", "things")
 
 
-def described(say: Speaker, where: Domain) -> Content | None:
-    """ "There are three items and they're all squares"; "the left box has only one circle, and it's blue"."""
-    row, texts = _TABLES["pronouns"].draw(say), [", and it {does}", " and it {does}"]
-    sort, meaning = row.columns
-    number = say.pick(2, 3)
-    if say.chance(0.6):
-        quantity = say.quantity(negative=False, low=2)
-        texts = [f"{'' if each.startswith(',') else ' '}{each}" for each in row.wordings]
-        if not quantity.plural or ("{value}" in meaning and quantity.test in ("{} == 2", "{} < 3", "{} <= 2")):
-            return None
-    elif say.chance(0.5):
-        quantity, sort, meaning = Quantity("(only|just|exactly) one {}", "{} == 1", False), "the", "not exist({others})"
-    else:
-        quantity, sort, meaning = clauses.A, "the", "exist({those})"
-    drawn = _about(say, where, sort, modified=0.04, generic=0.35)
-    if drawn is None:
-        return None
-    kind, found, sets = drawn
-    after = fill(say, texts, kind, **found.slots(say), m=say.number(number)).replace("~", "")
-    there = quantity.holds(kind.among(where.items)) if quantity != clauses.A else ""
-    test = mean.both(found.given, there, meaning.format(**sets, value=number))
-    return Content(test, quantity.of(kind) + after, quantity.plural)
+class _Only(_Said):
+    """{other_things} are those of which something is true, but not of the kind."""
 
+    def one_kind(self) -> Kind:
+        return self.say.kind(plain=True, generic=0)
 
-# ---------------------------------------------------------------- only, everything, nothing
-
-
-def only(say: Speaker, where: Domain) -> Content | None:
-    """ "Only circles are blue"; "in the left box, nothing but squares touches a wall"."""
-    kind = say.kind(plain=True, generic=0)
-    found = anything(say, where, kind, "part")
-    if found is None or found.given or (found.is_value and (say.fixed or found.one.bare != found.many.bare)):
-        return None
-    text = _clause(say, _TABLES["only"].wordings, kind, found, thing=say.item, things=say.items)
-    others = mean.those(where.items, mean.both(found.condition, mean.negation(kind.condition)))
-    return Content(f"not exist({others})", clause=text)
-
-
-def everything(say: Speaker, where: Domain) -> Content | None:
-    """ "Everything in the left box is blue"; "nothing touches a wall"; "something isn't yellow"."""
-    row = _TABLES["everything"].draw(say)
-    sort, meaning = row.columns
-    kind = Kind("thing", "things")
-    found = anything(say, where, kind, sort)
-    if found is None:
-        return None
-    those, others = mean.those(where.items, found.condition), mean.those(where.items, mean.negation(found.condition))
-    clause = _clause(say, row.wordings, kind, found)
-    return Content(mean.both(found.given, meaning.format(those=those, others=others)), clause=clause)
+    def predicate(self, kind: Kind, sort: str) -> Predicate:
+        found = super().predicate(kind, sort)
+        if found.given or (found.is_value and (self.say.fixed or found.one.bare != found.many.bare)):
+            raise Unfit
+        others = mean.both(found.condition, mean.negation(kind.condition))
+        self["other_things"] = mean.those(self.where.items, others)
+        return found
 
 
 # ---------------------------------------------------------------- values of an attribute
-
-
-def alike(say: Speaker, where: Domain) -> Content | None:
-    """ "The circles have the same colour"; "the squares come in three sizes"; "two different colours"."""
-    kind = clauses.free_kind(say, generic=0.35)
-    attribute = clauses.free_attribute(say, kind.condition)
-    if attribute is None:
-        return None
-    name, c, total = say.lexicon.names[attribute.name], say.rng.choice(attribute.words), len(attribute.choices)
-    if say.chance(0.08) and len(values := clauses.value_kinds(say, 2, avoid=f"{name}(@)")) == 2:
-        kind = clauses.joined(values, "and")
-    among = kind.among(where.items)
-    found = f"count({name}({among}))"
-    # "One shape" and "two shapes" are items; only "two different shapes" are values.
-    amount = clauses.amount(say, 2 if attribute.is_noun else 1, max(3, min(total, 4)))
-    is_one = not amount.plural
-    different = "" if is_one else "(different|distinct)" if attribute.is_noun else "[different|distinct]"
-    words = {"c": c, "cs": plural_of(c), "cn": c if is_one else plural_of(c), "d": different, "n": amount.words}
-    if attribute.more:
-        words |= {"more": attribute.more, "less": attribute.less}
-    if total:
-        named = [say.rng.choice(each.words) for each in say.rng.sample(attribute.choices, total)]
-        listed = f"(,|:) {', '.join(named[:-1])} and {named[-1]}" if say.chance(0.3) and 1 < total < 5 else ""
-        words |= {"t": say.number(total), "list": listed}
-    once = [f"count({kind.among(where.items, say.has(attribute, each))}) == 1" for each in attribute.choices]
-    test, table = say.weighted(
-        (4, (f"{found} <= 1", "same")),
-        (2.5, (f"{found} == count({among})", "different")),
-        (0.8, (f"{found} < count({among})", "some_same")),
-        (1, (f"{found} > 1", "some_different")),
-        (2.5, (amount.test.format(found), "amounts" if kind.condition else "amounts_shown")),
-        (0.6 * (total > 1), (f"{found} == {total}", "every_value")),
-        (0.3 * (1 < total < 5), (mean.both(*once), "one_of_each")),
-    )
-    if table in ("same", "different") and say.chance(0.2):
-        size, table = say.small(2, 4), f"both_{table}"
-        words["both"] = "both" if size == 2 and say.chance(0.5) else f"(the|all) {say.number(size)}"
-        test = mean.both(f"count({among}) == {size}", test)
-    things, plural, texts = "", amount.plural, _TABLES[table].wordings
-    if table == "amounts_shown":
-        things = f"{amount.words} {different} {words['cn']}"
-    elif table in ("every_value", "one_of_each"):
-        texts = [each for each in texts if "{X" in each or not kind.condition]
-        plural = table == "every_value"
-        if not plural:
-            things = f"[exactly|just] one {kind.singular} of (each|every) {c}{words['list']}"
-        elif not kind.condition:
-            things = f"(all {words['t']} {words['cs']}|(each|every) {c}){words['list']}"
-    return Content(test, things, plural, fill(say, texts, kind, **words))
 
 
 class _Values(Parts):
@@ -220,11 +161,6 @@ class _Values(Parts):
             raise Unfit
         self.add_kinds(*found)
 
-    def meant(self, what: str, name: str, place: str = "") -> str:
-        if what == "others":
-            return mean.some(self.where.items, mean.negation(self.kind(name).condition))
-        return super().meant(what, name, place)
-
 
 class AttributeParts(Parts):
     """An attribute {c}, {cs} of the items of a kind. {values x} is the number of their values; {often x} are the items
@@ -234,19 +170,16 @@ class AttributeParts(Parts):
     and {alike x but} like another one in {c} but not in {d}. Wordings with {any} are about all items, those with
     {box_only} about a box. {T} is the number of values that the world has."""
 
-    least_values = 0  # of the attribute; numbers have none
+    modified, generic = 0.05, 0.7
 
     def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
         super().__init__(say, row, where)
-        self.add_kinds(kind := clauses.free_kind(say, modified=0.05, generic=0.7))
+        self.add_kinds(kind := self.one_kind())
         attribute = clauses.free_attribute(say, kind.condition)
         if attribute is None:
             raise Unfit
-        self.value, total = say.lexicon.names[attribute.name], len(attribute.choices)
-        if total < self.least_values + self.names("all_but_two"):
-            raise Unfit
+        self.attribute, self.value = attribute, say.lexicon.names[attribute.name]
         self["cs"] = plural_of(self.setdefault("c", say.rng.choice(attribute.words)))
-        self |= {"T": str(total), "all_but_one": str(total - 1), "all_but_two": str(total - 2), "t": say.number(total)}
         self |= {} if kind.condition else {"any": ""}
         self |= {"box_only": ""} if where.box else {}
         if self.names("others", "alike"):
@@ -255,6 +188,14 @@ class AttributeParts(Parts):
                 raise Unfit
             self.other, self["d"] = say.lexicon.names[second.name], say.rng.choice(second.words)
             self["ds"] = plural_of(self["d"])
+
+    @draws("t T all_but_one all_but_two")
+    def draw_total(self) -> None:
+        total = len(self.attribute.choices)  # numbers have none
+        if total < 2 + self.names("all_but_two"):
+            raise Unfit
+        self.add_number("t", total)
+        self |= {"all_but_one": str(total - 1), "all_but_two": str(total - 2)}
 
     @draws("j times J")
     def draw_times(self) -> None:
@@ -267,7 +208,7 @@ class AttributeParts(Parts):
         self.add_number("k", self.say.pick(3, 3, 4))
 
     def is_plural(self, name: str) -> bool:
-        return name in ("k", "cs") or super().is_plural(name)
+        return name in ("k", "t", "cs") or super().is_plural(name)
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         items = self.kind(name).among(self.where.items)
@@ -290,6 +231,48 @@ class AttributeParts(Parts):
         if what not in tests:
             return super().meant(what, name, place)
         return self.kind(name).among(self.where.items, tests[what])
+
+
+class _Alike(AttributeParts):
+    """Values of all items of a kind: {so_many} of them, {n} {different} {cn}, each of them, {list}, or {one_of_each};
+    {both} are all of the {K} items there are."""
+
+    modified, generic = 0.12, 0.35
+
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        if say.chance(0.08) and len(values := clauses.value_kinds(say, 2, avoid=f"{self.value}(@)")) == 2:
+            self.add_kinds(clauses.joined(values, "and"))
+            self.pop("any", None)
+        self |= {"more": self.attribute.more, "less": self.attribute.less} if self.attribute.more else {}
+
+    @draws("n so_many different cn")
+    def draw_amount(self) -> None:
+        # "One shape" and "two shapes" are items; only "two different shapes" are values.
+        is_noun, total = self.attribute.is_noun, len(self.attribute.choices)
+        self.amount = clauses.amount(self.say, 2 if is_noun else 1, max(3, min(total, 4)))
+        different = "(different|distinct)" if is_noun else "[different|distinct]"
+        self |= {"n": self.amount.words, "so_many": self.amount.test.format(self.meant("values", "x"))}
+        self |= {"different": different, "cn": self["cs"]} if self.amount.plural else {"different": "", "cn": self["c"]}
+
+    @draws("both K")
+    def draw_all(self) -> None:
+        self.add_number("k", number := self.say.small(2, 4))
+        self["both"] = "both" if number == 2 and self.say.chance(0.5) else f"(the|all) {self['k']}"
+
+    @draws("list one_of_each")
+    def draw_each(self) -> None:
+        choices, items = self.attribute.choices, self.where.items
+        if self.names("one_of_each") and not 1 < len(choices) < 5:
+            raise Unfit
+        tests = (self.kinds["x"].among(items, self.say.has(self.attribute, each)) for each in choices)
+        self["one_of_each"] = mean.both(*(f"count({each}) == 1" for each in tests))
+        named = [self.say.rng.choice(each.words) for each in self.say.rng.sample(choices, len(choices))]
+        is_listed = 1 < len(named) < 5 and self.say.chance(0.3)
+        self["list"] = f"(,|:) {', '.join(named[:-1])} and {named[-1]}" if is_listed else ""
+
+    def is_plural(self, name: str) -> bool:
+        return self.amount.plural if name == "n" else super().is_plural(name)
 
 
 class _Twins(Parts):
@@ -372,13 +355,13 @@ class _Denied(Parts):
 
 
 CONTENTS = (
-    (13.0, share),
-    (1.8, excepted),
-    (7.0, definite),
-    (4.5, described),
-    (2.2, only),
-    (2.2, everything),
-    (4.0, alike),
+    *contents_of(_TABLES, _Said, shares=13.0),
+    *contents_of(_TABLES, _Excepted, exceptions=1.8),
+    *contents_of(_TABLES, _Particular, definite=7.0),
+    *contents_of(_TABLES, _There, pronouns=4.5),
+    *contents_of(_TABLES, _Only, only=2.2),
+    *contents_of(_TABLES, _Everything, everything=2.2),
+    *contents_of(_TABLES, _Alike, alike=4.0),
     *contents_of(_TABLES, _Values, values=1.5),
     *contents_of(_TABLES, AttributeParts, within=3.0),
     *contents_of(_TABLES, _Twins, twins=1.8),

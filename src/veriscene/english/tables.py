@@ -12,15 +12,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from veriscene.english.meaning import Unfit
+
 if TYPE_CHECKING:
     from veriscene.english.speaker import Speaker
 
-_SLOT = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(\w+): (.*)")
+
+
+def worded(say: Speaker, wordings: Sequence[str], words: Mapping[str, object]) -> tuple[str, str]:
+    """Returns one of the wordings, as it is in the table and with its words; those with other slots are left out."""
+    options = list(wordings)
+    while options:
+        wording = options.pop(say.rng.randrange(len(options)))
+        with suppress(KeyError):
+            return wording, wording.format_map(words).format_map(words)  # words of rows have slots, too
+    raise Unfit
 
 
 @dataclass
@@ -34,9 +46,7 @@ class Row:
 
     def say(self, say: Speaker, **words: object) -> str:
         """Returns one of the wordings for whose slots there are words, with these."""
-        known = {**words, **self.words}
-        usable = [each for each in self.wordings if known.keys() >= set(_SLOT.findall(each))]
-        return say.rng.choice(usable).format(**known).format(**known)  # words of rows have slots, too
+        return worded(say, self.wordings, {**words, **self.words})[1]
 
 
 @dataclass

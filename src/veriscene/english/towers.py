@@ -335,7 +335,7 @@ def general(say: Speaker) -> Sentence | None:
             return None
         kind = kind.that(other.one.that, other.many.that, other.condition.replace("#", "@"))
     found = replace(found, condition=found.condition.replace("#", "@"))
-    return Sentence(*share_of(say, Domain(BOXES, "", ""), kind, found, max(2, min(4, say.world.boxes[1]))))
+    return share_of(say, Domain(BOXES, "", ""), kind, found, max(2, min(4, say.world.boxes[1])))
 
 
 @about_towers
@@ -445,7 +445,7 @@ def blocks(say: Speaker) -> Sentence:
         else being(words, condition, verbs=row.columns[0] == "placed")
     )
     where = Domain(ITEMS, "", "") if say.chance(0.8) else say.domain()
-    return Sentence(*share_of(say, where, kind, found, 4))
+    return share_of(say, where, kind, found, 4)
 
 
 # ---------------------------------------------------------------- rules that compare towers

@@ -37,11 +37,8 @@ class _ValueParts(Parts):
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         own, items = self.kind(name), self.where.items
-        if place == "not" and not own.condition:
-            raise Unfit
-        if what == "never" or place == "not":
-            others, of = (self.kinds["x"], "not exist") if what == "never" else (Kind("", ""), what)
-            return f"{of}({others.among(items, mean.negation(own.condition))})"
+        if what == "never":
+            return f"not exist({self.kinds['x'].among(items, mean.negation(own.condition))})"
         if what == "all_others":
             return f"count({own.condition.partition('(')[0]}({items})) == {len(self.others)}"
         if what in ("exist", "count"):
@@ -100,8 +97,6 @@ class _NamedParts(_ValueParts):
 class _Missing(AttributeParts):
     """Values that do not occur: "one colour is missing from the left box"; {where} is the subject. They are told of a
     kind, too: "among the circles in the left box"."""
-
-    least_values = 2
 
     def __init__(self, say: Speaker, row: Row) -> None:
         where = domain(say)
