@@ -95,6 +95,8 @@ RULES = {
     "contrasts": (boxes, boxes.BoxParts),
     "measured": (boxes, boxes._Measured),
     "orders": (towers, towers._TowerParts),
+    "in_order": (towers, towers._OfTower),
+    "alternating": (towers, towers._OfTower),
 }
 OF_TOWERS = ("in_order", "alternating", "blocks_of", "orders")
 

@@ -76,7 +76,7 @@ class BoxParts(Parts):
 
     def place(self, name: str) -> Domain:
         if name not in self.places:
-            self.draw_places()
+            self.draw("here")
         return self.places[name]
 
     @draws("here in_here one there in_there outer rest together")

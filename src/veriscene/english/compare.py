@@ -278,7 +278,7 @@ class _Compared(Parts):
 
     def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
         super().__init__(say, row, where)
-        self.draw_kinds()
+        self.draw("x")
         taken = " ".join(kind.condition for kind in self.kinds.values())
         attribute = free_attribute(say, taken) if self.names("same") else ordered(say)
         if attribute is None or f"{say.lexicon.names[attribute.name]}(" in taken:

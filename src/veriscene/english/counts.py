@@ -101,8 +101,6 @@ class _TwoKinds(Parts):
 
     @draws("x X Xs y Y Ys Zs w W Ws")
     def draw_kinds(self) -> None:
-        if self.kinds:  # a second kind of several words, for which a wording has no place
-            return
         if self.names("w"):
             if len(three := clauses.value_kinds(self.say, 3)) < 3:
                 raise Unfit

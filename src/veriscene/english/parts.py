@@ -67,16 +67,22 @@ class Parts(dict[str, str]):
         self |= {"at": at, **row.words}
         self.say, self.where, self.meaning = say, where, row.columns[0] if row.columns else ""
         self.kinds: dict[str, Kind] = {}
+        self.drawn: set[Callable[..., None]] = set()
 
     def __missing__(self, name: str) -> str:
         if " " in name:
             return self.meant(*name.split())
-        if (draw := _methods(type(self)).get(name)) is None:
-            raise KeyError(name)
-        draw(self)
+        self.draw(name)
         if name not in self:  # it cannot be said of what was drawn
             raise KeyError(name)
         return self[name]
+
+    def draw(self, name: str) -> None:
+        """Draws a part, and those that are drawn with it, unless they have been drawn."""
+        draw = _methods(type(self)).get(name)
+        if draw is not None and draw not in self.drawn:
+            draw(self)
+            self.drawn.add(draw)
 
     def names(self, *parts: str) -> bool:
         """Whether the meaning names one of the parts."""
@@ -90,7 +96,7 @@ class Parts(dict[str, str]):
 
     def kind(self, name: str) -> Kind:
         if name not in self.kinds:
-            self.draw_kinds()
+            self.draw("x")
         return self.kinds[name]
 
     def one_kind(self) -> Kind:

@@ -75,7 +75,7 @@ def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: in
     row = _TABLES["shares"].draw(say)
     parts = _Said(say, row, where, kind, found)
     parts.high, parts["at"] = high, where.where
-    return Sentence(parts.worded(row.wordings), parts.test())
+    return Sentence(parts.worded(row.clauses), parts.test())
 
 
 class _Excepted(_Said):

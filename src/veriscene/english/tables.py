@@ -22,7 +22,7 @@ from veriscene.english.meaning import Unfit
 if TYPE_CHECKING:
     from veriscene.english.speaker import Speaker
 
-_WORD = re.compile(r"(\w+): (.*)")
+_WORD = re.compile(r"(\w+):(?: (.*))?")
 
 
 def worded(say: Speaker, wordings: Sequence[str], words: Mapping[str, object]) -> tuple[str, str]:
@@ -78,6 +78,6 @@ def tables(module: str) -> dict[str, Table]:
         elif said and not line.startswith("#"):
             weight, *columns = (each.strip() for each in line.split(";"))
             words = [match for each in columns if (match := _WORD.fullmatch(each))]
-            row = Row(columns[: len(columns) - len(words)], words={match[1]: match[2] for match in words})
+            row = Row(columns[: len(columns) - len(words)], words={match[1]: match[2] or "" for match in words})
             list(found.values())[-1].rows.append((float(weight), row))
     return found

@@ -52,7 +52,7 @@ class _ValueParts(Parts):
 
     def kind(self, name: str) -> Kind:
         if name not in self.kinds:
-            self.draw_value()
+            self.draw("V")
         return self.kinds[name]
 
     def words(self) -> list[tuple[Attribute, Choice, str]]:
