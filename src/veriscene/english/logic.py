@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import two_kinds
+from veriscene.english.meaning import Unfit
+from veriscene.english.parts import draws, rules_of
 from veriscene.english.pattern import is_negative, negated, statement
+from veriscene.english.shares import Properties
 from veriscene.english.speaker import Kind, Property, Sentence, Speaker
-from veriscene.english.tables import tables
+from veriscene.english.tables import Row, tables
 
 _TABLES = tables(__name__)
 Draw = Callable[[Speaker], Sentence | None]
@@ -92,52 +94,46 @@ def _negated(say: Speaker, sentence: Sentence) -> Sentence | None:
 # ---------------------------------------------------------------- contrasts
 
 
-def _values(say: Speaker, kind: Kind) -> list[Property]:
-    """Two values of one attribute that a kind does not tell, as they are said after "is"; or none."""
-    attribute = say.attribute()
-    if attribute is None or len(attribute.choices) < 2 or f"{say.lexicon.names[attribute.name]}(" in kind.condition:
-        return []
-    found = []
-    for choice in say.rng.sample(attribute.choices, 2):
-        one = many = say.rng.choice(choice.words)
-        if attribute.is_noun:
-            one, many = say.rng.choice(say.lexicon.nouns[attribute.name, choice.name])
-            one = f"a {one}"
-        found.append(Property(one, many, say.has(attribute, choice)))
-    return found
+class _TheRest(Properties):
+    """Two values of one attribute, of {n} items of a kind and of the others."""
+
+    def __init__(self, say: Speaker, row: Row) -> None:
+        where = say.domain()
+        super().__init__(say, row, where, where.where)
+
+    def one_kind(self) -> Kind:
+        return self.say.kind(plain=True, generic=0.4)
+
+    def draw_properties(self) -> None:
+        say, attribute = self.say, self.say.attribute()
+        if attribute is None or f"{say.lexicon.names[attribute.name]}(" in self.kinds["x"].condition:
+            raise Unfit
+        for name, choice in zip("pq", say.rng.sample(attribute.choices, min(2, len(attribute.choices))), strict=False):
+            one = many = say.rng.choice(choice.words)
+            if attribute.is_noun:
+                one, many = say.rng.choice(say.lexicon.nouns[attribute.name, choice.name])
+                one = f"a {one}"
+            self.add_property(name, Property(one, many, say.has(attribute, choice)))
+
+    @draws("n N")
+    def draw_number(self) -> None:
+        self.add_number("n", self.say.pick(2, 2, 3))
 
 
-def the_rest(say: Speaker) -> Sentence | None:
-    """ "One circle is blue and the others are yellow"; "two of the items are squares, the rest circles"."""
-    where, kind, number = say.domain(), say.kind(plain=True, generic=0.4), say.pick(1, 1, 2, 2, 3)
-    values = _values(say, kind)
-    if not values:
-        return None
-    first, second = values
-    items, p, q = (kind.among(where.items, each) for each in ("", first.condition, second.condition))
-    words = {"at": where.where, "X": kind.singular, "Xs": kind.plural, "n": say.number(number), "p": first.singular}
-    words |= {"ps": first.plural, "q": second.singular, "qs": second.plural}
-    if number == 1 and say.chance(0.4):
-        tests = (f"count({items}) == 2", f"count({p}) == 1", f"count({q}) == 1")
-        return Sentence(_TABLES["one_and_other"].say(say, **words), mean.both(*tests))
-    neither = kind.among(where.items, _MEANINGS["neither"](first.condition, second.condition))
-    text = _TABLES["one_and_rest" if number == 1 else "some_and_rest"].say(say, **words)
-    return Sentence(text, mean.both(f"count({p}) == {number}", f"not exist({neither})"))
+class _EachItsOwn(_TheRest):
+    """A property of {all} items of each of two kinds, or one of both."""
+
+    def draw_properties(self) -> None:
+        x, y = (self.kinds[each].condition for each in "xy")
+        self.add_property("p", p := self.say.property(avoid=x))
+        if self.names("q0"):
+            self.add_property("q", self.say.property(avoid=y))
+        elif p.condition in y:
+            raise Unfit
+        self |= {"all": self.say.pick("the", "all the", "all", "all of the"), "front": self.where.front}
 
 
-def each_its_own(say: Speaker) -> Sentence | None:
-    """ "The circles are blue and the squares are yellow"; "all circles are blue, all squares yellow"."""
-    where, (a, b), is_same = say.domain(), two_kinds(say), say.chance(0.2)
-    p, q = say.property(avoid=a.condition), say.property(avoid=b.condition)
-    q = p if is_same else q
-    if is_same and p.condition in b.condition:
-        return None
-    words = {"front": where.front, "at": where.where, "X": a.singular, "Xs": a.plural, "Y": b.singular, "Ys": b.plural}
-    words |= {"p": p.singular, "ps": p.plural, "q": q.singular, "qs": q.plural}
-    words["all"] = say.pick("the", "all the", "all", "all of the")
-    others = [kind.among(where.items, mean.negation(each.condition)) for kind, each in ((a, p), (b, q))]
-    text = _TABLES["both_kinds" if is_same else "each_kind"].say(say, **words)
-    return Sentence(text, mean.both(*(f"not exist({each})" for each in others)))
-
-
-RULES: tuple[tuple[float, Draw], ...] = ((1.5, the_rest), (1.5, each_its_own))
+RULES: tuple[tuple[float, Draw], ...] = (
+    *rules_of(_TABLES, _TheRest, the_rest=1.5),
+    *rules_of(_TABLES, _EachItsOwn, each_its_own=1.5),
+)

@@ -11,7 +11,7 @@ from veriscene.english.compare import anything
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, contents_of, draws
 from veriscene.english.predicates import Predicate, negative
-from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
+from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
 from veriscene.english.tables import Row, tables
 from veriscene.world.world_file import plural_of
 
@@ -322,28 +322,38 @@ def looks(say: Speaker, one: str, other: str) -> str:
     return mean.both(*(f"{each}({one}) == {each}({other})" for each in looked_at(say)))
 
 
-class _Denied(Parts):
+class Properties(Parts):
     """Properties {p}, {q} and {r} of kinds; {P} is one word, for "non-{P}". {exist x p} is about the items of a kind
     with a property, {exist x p0} about those without it, and {exist x p0 q} about two properties."""
 
-    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
-        super().__init__(say, row, where)
-        kinds = clauses.two_kinds(say) if self.names("y") else (clauses.free_kind(say, modified=0.05, generic=0.6),)
-        self.add_kinds(*kinds)
+    def __init__(self, say: Speaker, row: Row, where: Domain, at: str = "{at}") -> None:
+        super().__init__(say, row, where, at)
+        self.draw("x")
         self.kinds["any"] = Kind("", "")
-        self.properties, taken = dict[str, str](), [each.condition for each in kinds]
-        for name in "pqr"[: 3 if "r0" in row.columns[0] else 2]:
-            found = say.property(avoid=" ".join(taken))
+        self.properties = dict[str, str]()
+        self.draw_properties()
+        self |= {"one": say.number(1), "two": say.number(2)}
+        if self["p"] == self["ps"] and self["p"].isalpha():
+            self["P"] = self["p"]
+
+    def one_kind(self) -> Kind:
+        return clauses.free_kind(self.say, modified=0.05, generic=0.6)
+
+    def draw_properties(self) -> None:
+        taken = [each.condition for each in self.kinds.values()]
+        for name in "pqr"[: 3 if "r0" in self.meaning else 2]:
+            found = self.say.property(avoid=" ".join(taken))
             if any(f"{found.condition.partition('(')[0]}(" in each for each in taken):
                 raise Unfit
             if found.condition in self.properties.values():
                 raise Unfit
             taken += [found.condition] * (name == "p")  # those of {q} and {r} may be two values, "a square", "a circle"
-            self |= {name: found.singular, f"{name}s": found.plural}
-            self.properties |= {name: found.condition, f"{name}0": mean.negation(found.condition)}
-            self |= {f"{name}_ones": found.ones.plural} if found.ones else {}
-        if self["p"] == self["ps"] and self["p"].isalpha():
-            self["P"] = self["p"]
+            self.add_property(name, found)
+
+    def add_property(self, name: str, found: Property) -> None:
+        self |= {name: found.singular, f"{name}s": found.plural}
+        self |= {f"{name}_ones": found.ones.plural} if found.ones else {}
+        self.properties |= {name: found.condition, f"{name}0": mean.negation(found.condition)}
 
     def __missing__(self, name: str) -> str:
         what, _, of = name.partition(" ")
@@ -365,5 +375,5 @@ CONTENTS = (
     *contents_of(_TABLES, _Values, values=1.5),
     *contents_of(_TABLES, AttributeParts, within=3.0),
     *contents_of(_TABLES, _Twins, twins=1.8),
-    *contents_of(_TABLES, _Denied, denied=1.3, non=1.2),
+    *contents_of(_TABLES, Properties, denied=1.3, non=1.2),
 )

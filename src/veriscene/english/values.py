@@ -8,8 +8,8 @@ from veriscene.english.clauses import HAS, HAVE
 from veriscene.english.contents import domain
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import Parts, draws, rules_of
-from veriscene.english.shares import AttributeParts
-from veriscene.english.speaker import Kind, Property, Sentence, Speaker
+from veriscene.english.shares import AttributeParts, Properties
+from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
 from veriscene.english.tables import Row, tables
 from veriscene.world.schema import Attribute, Choice
 
@@ -134,37 +134,32 @@ def _is_about_one(*conditions: str) -> bool:
     return len(about) != len(set(about))
 
 
-def generic_condition(say: Speaker) -> Sentence | None:
-    """ "If a square is black, it is in the right box"; "unless a shape is blue, it is not small"."""
-    kind = say.kind(plain=True, modified=0, generic=0.4)
-    first = say.property(avoid=kind.condition) if say.chance(0.75) else _said_of_one(say, kind.condition)
-    second = _said_of_one(say, mean.both(kind.condition, first.condition))
-    if _is_about_one(kind.condition, first.condition, second.condition):
-        return None
-    negative, table = say.chance(0.3), say.pick("if", "if", "if", "unless")
-    conclusion = mean.negation(second.condition) if negative else second.condition
-    premise = mean.negation(first.condition) if table == "unless" else first.condition
-    words = {"X": kind.singular, "p": first.singular, "q": f"not {second.singular}" if negative else second.singular}
-    bad = kind.among(mean.ALL_ITEMS, mean.both(premise, mean.negation(conclusion)))
-    return Sentence(_TABLES[table].say(say, **words), f"not exist({bad})")
+class _Conditional(Properties):
+    """Items of a kind: if they are {p}, they are {q}, or not {q}; {n} of them are {p}, and these are {q}."""
 
+    def __init__(self, say: Speaker, row: Row) -> None:
+        self.is_counted = "count" in row.columns[0]
+        where = say.domain() if self.is_counted else Domain(mean.ALL_ITEMS, "", "")
+        super().__init__(say, row, where, where.where)
 
-def and_both(say: Speaker) -> Sentence | None:
-    """ "Exactly two squares are blue, and both rest on the floor"."""
-    where, kind, number = say.domain(), say.kind(plain=True, modified=0, generic=0.2), say.small(1, 4)
-    first = say.property(avoid=kind.condition)
-    second = _said_of_one(say, mean.both(kind.condition, first.condition))
-    is_there = ".box ==" in second.condition and bool(where.box)
-    if _is_about_one(kind.condition, first.condition, second.condition) or is_there:
-        return None
-    words = {"n": say.number(number), "at": where.where, "p": first.plural, "q": second.plural, "X": kind.plural}
-    if number == 1:
-        words |= {"p": first.singular, "q": second.singular, "X": kind.singular}
-    text = _TABLES[{1: "and_it", 2: "and_both"}.get(number, "and_all")].say(say, **words)
-    bad = kind.among(where.items, mean.both(first.condition, mean.negation(second.condition)))
-    return Sentence(
-        text, mean.both(f"count({kind.among(where.items, first.condition)}) == {number}", f"not exist({bad})")
-    )
+    def one_kind(self) -> Kind:
+        return self.say.kind(plain=True, modified=0, generic=0.2 if self.is_counted else 0.4)
+
+    def draw_properties(self) -> None:
+        say, kind = self.say, self.kinds["x"].condition
+        first = say.property(avoid=kind) if self.is_counted or say.chance(0.75) else _said_of_one(say, kind)
+        second = _said_of_one(say, mean.both(kind, first.condition))
+        is_there = ".box ==" in second.condition and self.is_counted and self.where.box
+        if _is_about_one(kind, first.condition, second.condition) or is_there:
+            raise Unfit
+        if not self.is_counted and say.chance(0.3):
+            second = Property(f"not {second.singular}", "", mean.negation(second.condition))
+        self.add_property("p", first)
+        self.add_property("q", second)
+
+    @draws("n N")
+    def draw_number(self) -> None:
+        self.add_number("n", self.say.small(3, 4))
 
 
 def shared_noun(say: Speaker) -> Sentence | None:
@@ -225,5 +220,6 @@ RULES = (
     *rules_of(_TABLES, _ValueParts, appears=4.0, values=1.5, other=0.6, in_boxes=0.7, all_of_it=0.7, dominant=2.0),
     *rules_of(_TABLES, _NamedParts, named=2.0),
     *rules_of(_TABLES, _Missing, missing=2.5),
-    *((3.0, generic_condition), (2.0, shared_noun), (0.8, counts_in_order), (1.5, and_both), (0.8, neighbours)),
+    *rules_of(_TABLES, _Conditional, conditional=3.0, and_these=1.5),
+    *((2.0, shared_noun), (0.8, counts_in_order), (0.8, neighbours)),
 )
