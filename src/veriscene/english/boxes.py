@@ -23,7 +23,7 @@ _OTHER = "other_box"  # the other box of a pair, while $ is an item
 
 
 class BoxParts(Parts):
-    """Parts of rules about boxes.
+    """Draws the parts of rules about boxes.
 
     {here} is a particular box and {there} another one, {in_here} and {in_there} are the same with a preposition, {one}
     is "the left one". {things} and {content} are what a box may contain, {this} and {that} the same in few words;
@@ -282,7 +282,7 @@ class _Copies(BoxParts):
 
 
 def listing(say: Speaker) -> Sentence | None:
-    """ "The left box has two circles, the middle one a square and the right one nothing blue"."""
+    """Says "The left box has two circles, the middle one a square and the right one nothing blue"."""
     if say.world.boxes[1] == 1:
         return None
     places = say.rng.sample(say.lexicon.distinct_places, min(len(say.lexicon.distinct_places), say.pick(2, 2, 3)))

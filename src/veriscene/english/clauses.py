@@ -27,7 +27,7 @@ EACH_BOX = Domain("#", "", "it", is_quantified=True, box="#")  # for contents of
 
 @dataclass(frozen=True)
 class Content:
-    """Something that is true or false of a domain. It has at least one of the two wordings."""
+    """A content is true or false of a domain. It has at least one of the two wordings."""
 
     test: str  # on the items of the domain
     things: str = ""  # that are there: "two circles but no square"
@@ -42,16 +42,16 @@ class Content:
 
     @property
     def there(self) -> str:
-        """ "There are two circles"."""
+        """Says "there are two circles"."""
         return f"there ~{'are' if self.plural else 'is'} {self.things}"
 
     def told(self, place: str = "") -> str:
-        """The clause with words for the place."""
+        """Returns the clause with words for the place."""
         return self.clause.replace("{at}", place) if self.clause else f"{self.there} {place}"
 
     @property
     def is_simple(self) -> bool:
-        """Whether words for a place can follow the things."""
+        """Returns whether words for a place can follow the things."""
         return not re.search(r",|:|they|them|that's|nothing else| it\b", self.things)
 
 
@@ -70,7 +70,7 @@ def tell(say: Speaker, where: Domain, found: Content) -> str | None:
 
 
 def within(where: Domain, clause: str) -> str | None:
-    """A clause about boxes with a quantifier: "in every box, …", "there is no box where …"."""
+    """Returns a clause about boxes with a quantifier: "in every box, …", "there is no box where …"."""
     subject = where.subject
     if subject.startswith(("no ", "not ", "none ", "only ", "just ", "a ", "exactly ", "neither ", "zero ")):
         is_odd = " of the " in subject or subject.startswith(("neither ", "not every", "not all"))
@@ -116,7 +116,7 @@ def _lacking(where: Domain, kind: Kind) -> list[str]:
 
 
 def those_with(say: Speaker, found: Content, *, plural: bool) -> str:
-    """ "With two circles", "that contain two circles", "in which there are two circles"."""
+    """Says "with two circles", "that contain two circles" or "in which there are two circles"."""
     texts = []
     if found.things:
         have = "(have|contain|hold)" if plural else "(has|contains|holds)"
@@ -132,7 +132,7 @@ def those_with(say: Speaker, found: Content, *, plural: bool) -> str:
 
 
 def free_kind(say: Speaker, *, modified: float = 0.12, generic: float = 0.12) -> Kind:
-    """A kind of item that is not restricted to a box, as the domain says in which box the items are."""
+    """Draws a kind of item that is not restricted to a box, as the domain says in which box the items are."""
     while True:
         kind = say.kind(modified=modified, generic=generic)
         if "@.box" not in kind.condition and kind.singular.split()[0] != "one":
@@ -140,12 +140,12 @@ def free_kind(say: Speaker, *, modified: float = 0.12, generic: float = 0.12) ->
 
 
 def general(say: Speaker) -> Kind:
-    """Any item."""
+    """Draws any item."""
     return Kind("thing", "things") if say.item == "one" or say.chance(0.2) else Kind(say.item, say.items)
 
 
 def two_kinds(say: Speaker) -> tuple[Kind, Kind]:
-    """Two kinds of which neither is a part of the other, as blue circles are of circles."""
+    """Draws two kinds of which neither is a part of the other, as blue circles are of circles."""
     while True:
         found = say.kind(plain=True, generic=0), say.kind(plain=True, generic=0)
         first, second = (set(kind.condition.split(" and ")) for kind in found)
@@ -154,12 +154,12 @@ def two_kinds(say: Speaker) -> tuple[Kind, Kind]:
 
 
 def small_amount(say: Speaker) -> Quantity:
-    """ "A" or another positive quantity."""
+    """Draws "a" or another positive quantity."""
     return A if say.chance(0.55) else say.quantity(negative=False, high=4)
 
 
 def amount(say: Speaker, low: int = 2, high: int = 6) -> Quantity:
-    """A number, said alone: "at least three", "more than two"; never none."""
+    """Draws a number, said alone: "at least three", "more than two"; never none."""
     while True:
         found = say.quantity(low=low, high=high, negative=False)
         words = found.words.removesuffix(" {}")
@@ -169,8 +169,8 @@ def amount(say: Speaker, low: int = 2, high: int = 6) -> Quantity:
 
 
 def named_attributes(say: Speaker, avoid: str = "") -> list[Attribute]:
-    """Attributes that can be named, "colour", "price", and are not in the conditions `avoid`; not those that are said
-    in several words, as "on offer"."""
+    """Returns attributes that can be named, "colour", "price", in one word, and are not in the conditions `avoid`;
+    "on offer" has two words."""
     return [
         each
         for each in say.world.attributes
@@ -182,14 +182,14 @@ def named_attributes(say: Speaker, avoid: str = "") -> list[Attribute]:
 
 
 def free_attribute(say: Speaker, taken: str) -> Attribute | None:
-    """An attribute that can be named and that the conditions `taken` are not about."""
+    """Returns an attribute that can be named and that the conditions `taken` are not about."""
     free = named_attributes(say, taken)
     return say.rng.choice(free) if free and FOREIGN not in taken else None
 
 
 def value_kinds(say: Speaker, number: int, *, avoid: str = "", bare: bool = False) -> list[Kind]:
-    """Kinds that differ in the value of one attribute: circles, squares; blue items, yellow items. Fewer if there are
-    not so many. `bare`: without the general noun, "blue", "yellow"."""
+    """Draws kinds that differ in the value of one attribute: circles, squares; blue items, yellow ones; fewer if there
+    are not so many. `bare`: without the general noun, "blue", "yellow"."""
     options = [each for each in named_attributes(say, avoid) if each.choices]
     if not options:
         return []
@@ -207,14 +207,14 @@ def value_kinds(say: Speaker, number: int, *, avoid: str = "", bare: bool = Fals
 
 
 def alternatives(say: Speaker) -> list[Kind]:
-    """Two kinds, or sometimes three that differ in one attribute; no general ones."""
+    """Draws two kinds, or sometimes three that differ in one attribute; no general ones."""
     if say.chance(0.5) and len(values := value_kinds(say, 3)) >= 2:
         return values if say.chance(0.25) else values[:2]
     return list(two_kinds(say))
 
 
 def joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
-    """Several kinds as one: "circles and squares"."""
+    """Returns several kinds as one: "circles and squares"."""
 
     def words(names: list[str]) -> str:
         return f"{', '.join(names[:-1])} {conjunction} {names[-1]}{after}"
@@ -224,7 +224,7 @@ def joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
 
 
 def value_of(say: Speaker, kind: Kind) -> Property:
-    """A value that is said of items of a kind: "blue", "circles", "blue circles", "blue or yellow", "non-blue"."""
+    """Draws a value that is said of a kind: "blue", "circles", "blue circles", "blue or yellow", "non-blue"."""
     how = say.weighted((9, "value"), (1.5, "kind"), (0.7, "or"), (0.4, "non"))
     if how == "kind":
         other = say.kind(plain=True, generic=0)

@@ -26,7 +26,7 @@ _BEATS = ("(exceeds|surpasses|beats|outdoes)", "(exceed|surpass|beat|outdo)", "(
 
 
 def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
-    """An attribute whose values can be compared, if the world has one. `numeric`: one with numbers."""
+    """Draws an attribute whose values can be compared, if the world has one. `numeric`: one with numbers."""
     found = [*say.world.attributes, *say.lexicon.measures]
     found = [each for each in found if each.more and each.less and each.most and each.least]
     found = [each for each in found if not numeric or (each.kind == "numeric" and each.step)]  # numbers that one says
@@ -35,7 +35,7 @@ def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
 
 
 def said(words: str) -> str:
-    """The pattern of a comparing word and its synonyms."""
+    """Returns the pattern of a comparing word and its synonyms."""
     return COMPARED.get(words, words)
 
 
@@ -46,7 +46,7 @@ def _as(attribute: Attribute) -> str:
 
 
 def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
-    """ "Is bigger than every circle"; `sort`: of the subject's quantity."""
+    """Says "Is bigger than every circle"; `sort`: of the subject's quantity."""
     attribute = ordered(say)
     if attribute is None:
         return None
@@ -105,7 +105,7 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
 
 
 def alike(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
-    """ "Has the same colour as a circle"; "is as big as a square in the same box"."""
+    """Says "Has the same colour as a circle"; "is as big as a square in the same box"."""
     other = other_kind(say, kind)
     taken = kind.condition + other.condition
     attribute = free_attribute(say, taken)
@@ -149,7 +149,7 @@ def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
 
 
 def measured(say: Speaker) -> Predicate | None:
-    """ "Costs more than 5 €"; "has a price of at least 5"; "is cheaper than 5 €"; "is at least medium"."""
+    """Says "Costs more than 5 €"; "has a price of at least 5"; "is cheaper than 5 €"; "is at least medium"."""
     attribute = ordered(say)
     if attribute is None:
         return None
@@ -203,7 +203,7 @@ def measured_property(say: Speaker) -> Property | None:
 
 
 def most(say: Speaker, where: Domain) -> Predicate | None:
-    """ "Is one of the biggest things in its box": nothing there is bigger."""
+    """Says "Is one of the biggest things in its box": nothing there is bigger."""
     attribute = ordered(say)
     if attribute is None:
         return None
@@ -217,7 +217,7 @@ def most(say: Speaker, where: Domain) -> Predicate | None:
 
 
 def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
-    """Anything that can be said of items: a value, a box, a place, a comparison, a limit."""
+    """Draws anything that can be said of items: a value, a box, a place, a comparison, a limit."""
     in_box = not where.box and say.world.boxes[1] > 1
     how = say.weighted(
         (5, "value"), (2.0 * in_box, "box"), (5, "place"), (1.7, "compared"), (0.9, "alike"), (0.9, "measured")
@@ -244,7 +244,7 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
 
 
 def superlative(say: Speaker) -> Sentence | None:
-    """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
+    """Says "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
     attribute = ordered(say)
     where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else say.domain()
     if attribute is None:
@@ -317,7 +317,7 @@ class _Compared(Parts):
 
 
 def total(say: Speaker) -> Sentence | None:
-    """ "Together, the jars on the first shelf cost more than 20 €"."""
+    """Says "Together, the jars on the first shelf cost more than 20 €"."""
     attribute = ordered(say, numeric=True)
     if attribute is None:
         return None

@@ -16,7 +16,7 @@ BOXES = mean.ALL_BOXES
 
 
 def domain(say: Speaker) -> Domain:
-    """Any domain: the scene, a particular box, several, or boxes with a quantifier."""
+    """Draws any domain: the scene, a particular box, several, or boxes with a quantifier."""
     if say.world.boxes[1] == 1:
         return say.scene()
     how = say.weighted((3.6, "scene"), (3.2, "box"), (2.7, "quantified"), (0.6, "group"))
@@ -31,7 +31,7 @@ def another(box: str, test: str) -> str:
 
 
 def two_boxes(say: Speaker) -> tuple[Domain, Domain]:
-    """Two particular boxes; the second is often said as "the right one"."""
+    """Draws two particular boxes; the second is often said as "the right one"."""
     first, second = say.rng.sample(say.lexicon.distinct_places, 2)
     domain = say.place_of(second)
     if say.chance(0.5):
@@ -48,12 +48,12 @@ def _named(say: Speaker, place: Place) -> Domain:
 
 
 def this_box(say: Speaker) -> Domain:
-    """A particular box."""
+    """Draws a particular box."""
     return _named(say, say.rng.choice(say.lexicon.places))
 
 
 def short(say: Speaker, domain: Domain) -> str:
-    """The words for a box, after "is": "the left one", "the one on the left"."""
+    """Draws the words for a box, after "is": "the left one", "the one on the left"."""
     places = [place for place in say.lexicon.places if place.box == domain.box]
     place = say.rng.choice(places)
     word = say.rng.choice(place.words)
@@ -70,7 +70,7 @@ def at(test: str, box: str) -> str:
 
 
 def group(say: Speaker) -> Domain:
-    """Several particular boxes: both outer ones, neither the left nor the right one, all but the first."""
+    """Draws several particular boxes: both outer ones, neither the left nor the right one, all but the first."""
     low, high = say.world.boxes
     (first, second), exception = say.rng.sample(say.lexicon.distinct_places, 2), this_box(say)
     places = {"a": first.box, "b": second.box, "exception": exception.box}
@@ -99,7 +99,7 @@ def group(say: Speaker) -> Domain:
 
 
 def together(say: Speaker) -> Domain:
-    """The items of all boxes but one: "the two outer boxes together"; of any two where there are no particular ones."""
+    """Draws the items of all boxes but one: "the two outer boxes together"; of any two if none are particular."""
     missing = say.rng.choice(say.lexicon.distinct_places)
     words = ", ".join(["{}"] * (len(others := all_but(say, missing.box)) - 1)) + " and {}"
     subject = words.format(*(f"the {word}" if at else f"the {word} {say.box}" for at, word in enumerate(others)))
@@ -114,7 +114,7 @@ def together(say: Speaker) -> Domain:
 
 
 def all_but(say: Speaker, box: str) -> list[str]:
-    """Words for the other boxes, as "left", "last"."""
+    """Draws words for the other boxes, as "left", "last"."""
     return [say.rng.choice(place.words) for place in say.lexicon.distinct_places if place.box != box]
 
 
@@ -136,7 +136,7 @@ def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> 
 
 
 def short_content(say: Speaker) -> Content:
-    """Contents of each box in few words and without commas, to be said next to others."""
+    """Draws contents of each box in few words and without commas, to be said next to others."""
     while True:
         found = counts.how_many(say, EACH_BOX, 3) if say.chance(0.75) else content(say, things=True)
         if "," not in found.things and " and " not in found.things and len(found.things.split()) < 8:
@@ -144,7 +144,7 @@ def short_content(say: Speaker) -> Content:
 
 
 def stated(say: Speaker) -> Sentence | None:
-    """ "There are two circles"; "in every box, most circles are blue"; "the left box has the same number of both"."""
+    """Says "There are two circles"; "in every box, most circles are blue"; "the left box has as many of both"."""
     low, high = say.world.boxes
     if low == high == len(say.lexicon.distinct_places) > 2 and say.chance(0.025):
         where = together(say)

@@ -16,7 +16,7 @@ _TABLES = tables(__name__)
 
 
 def how_many(say: Speaker, where: Domain, high: int = 6) -> Content:
-    """ "At least two blue circles"; "three circles at most"."""
+    """Says "At least two blue circles"; "three circles at most"."""
     kind, quantity = clauses.free_kind(say, modified=0.18), say.quantity(negative=not where.is_negative, high=high)
     if not kind.condition and say.world.items[0] > 0 and quantity.test in (SOME, NO):
         kind = clauses.free_kind(say, generic=0)  # boxes are never empty
@@ -29,7 +29,7 @@ def how_many(say: Speaker, where: Domain, high: int = 6) -> Content:
 
 
 def absence(say: Speaker, where: Domain) -> Content:
-    """ "No circles"; "the left box lacks squares"; "I don't see any square in the middle box"."""
+    """Says "No circles"; "the left box lacks squares"; "I don't see any square in the middle box"."""
     kind = clauses.free_kind(say, generic=0)
     words = {"X": kind.singular, "Xs": kind.plural, "things": clauses.general(say).plural, "at": "{at}"}
     test, clause = mean.none(where.items, kind.condition), _TABLES["absent"].say(say, **words)
@@ -154,7 +154,7 @@ class _TwoValues(Parts):
 
 
 def listed(say: Speaker, where: Domain) -> Content:
-    """ "Two circles, a square and at least one triangle"; "one circle, two squares and nothing else"."""
+    """Says "Two circles, a square and at least one triangle"; "one circle, two squares and nothing else"."""
     is_all = say.chance(0.3)
     kinds = clauses.value_kinds(say, say.pick(1, 2, 2, 2, 3)) if is_all else clauses.alternatives(say)
     if not kinds:

@@ -14,7 +14,7 @@ _TABLES = tables(__name__)
 
 
 def the_two(say: Speaker) -> Sentence | None:
-    """ "The two circles touch"; "the three squares are in the same box": there are so many, and together they do."""
+    """Says "The two circles touch"; "the three squares are in the same box": there are so many, and they do."""
     where, kind, size = say.domain(), free_kind(say), say.weighted((6, 2), (3, 3), (1, 4))
     items, in_one = kind.among(where.items), where.box or say.world.boxes[1] == 1
     there, how = f"count({items}) == {size}", "touch" if size == 2 and (in_one or say.chance(0.5)) else "together"
@@ -29,7 +29,7 @@ def the_two(say: Speaker) -> Sentence | None:
 
 
 def two_particular(say: Speaker) -> Sentence | None:
-    """ "The circle in the left box is bigger than the square"; "the circle and the square have the same colour"."""
+    """Says "The circle in the left box is bigger than the square"; "the circle and the square have the same colour"."""
     (first, second), here, there = two_kinds(say), say.scene(), say.scene()
     in_boxes = say.world.boxes[1] > 1 and say.chance(0.5)
     if in_boxes:
@@ -49,7 +49,7 @@ def two_particular(say: Speaker) -> Sentence | None:
 
 
 def around(say: Speaker) -> Sentence | None:
-    """ "Everything above the only circle is blue"; "there is nothing left of the black square"."""
+    """Says "Everything above the only circle is blue"; "there is nothing left of the black square"."""
     where, kind, found = say.domain(), say.kind(plain=True, generic=0), say.property()
     direction = say.rng.choice(_TABLES["directions"].rows[: 5 if say.is_tower else 7])[1]
     items, above, row = kind.among(where.items), direction.say(say), _TABLES["around"].draw(say)
@@ -70,7 +70,7 @@ def around(say: Speaker) -> Sentence | None:
 
 
 def selected(say: Speaker) -> Sentence | None:
-    """ "The smaller red shape is a circle"; "the uppermost blue item touches a wall"; "the jar closest to the can"."""
+    """Says "The smaller red shape is a circle"; "the uppermost blue item touches a wall"; "the jar nearest the can"."""
     if say.is_tower:  # whose blocks have rules of their own
         return None
     where, (kind, other) = say.which() if say.world.boxes[1] > 1 else say.scene(), two_kinds(say)
@@ -100,7 +100,7 @@ def selected(say: Speaker) -> Sentence | None:
 
 
 def closer(say: Speaker) -> Sentence | None:
-    """ "A circle is closer to the square than the triangle is"; "… is closer to the square than to the triangle"."""
+    """Says "A circle is closer to the square than the triangle is"; "… closer to the square than to the triangle"."""
     where, kinds = say.which() if say.world.boxes[1] > 1 else say.scene(), value_kinds(say, 3)
     if len(kinds) < 3 or say.is_tower:
         return None

@@ -34,8 +34,8 @@ def _two_contents(say: Speaker, where: Domain) -> tuple[Content, Content] | None
 
 
 def continued(say: Speaker) -> Sentence | None:
-    """ "The left box has a circle, and there are no squares in it"; "in the left box, most circles are blue, and two
-    squares are black"; "the left box has a circle and as many squares as triangles"."""
+    """Says "The left box has a circle, and there are no squares in it"; "in the left box, most circles are blue, and
+    two squares are black"; "the left box has a circle and as many squares as triangles"."""
     if say.world.boxes[1] == 1:
         return None
     where = this_box(say)
@@ -65,8 +65,8 @@ def _the_same(say: Speaker, where: Domain, *names: str) -> Domain:
 
 
 def one_such_box(say: Speaker) -> Sentence | None:
-    """ "There is a box with two circles, and it has no square"; "exactly one box has a circle, and in that box there is
-    a square"."""
+    """Says "There is a box with two circles, and it has no square"; "exactly one box has a circle, and in that box
+    there is a square"."""
     if say.world.boxes[1] == 1:
         return None
     if (found := _two_contents(say, EACH_BOX)) is None or found[0].is_negative:

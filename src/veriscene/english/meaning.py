@@ -12,7 +12,7 @@ ALL_ITEMS, ALL_BOXES = "all_items", "all_boxes"
 
 
 class Unfit(Exception):
-    """A rule does not fit the world, or a row the words that were drawn."""
+    """Says that a rule does not fit the world, or a row the words that were drawn."""
 
 
 def bind(condition: str, sign: str = "@") -> str:
@@ -43,7 +43,7 @@ def none(members: str, condition: str, sign: str = "@") -> str:
 
 
 def every(members: str, condition: str, sign: str = "@") -> str:
-    """True of an empty set, as it is in logic; `All` is not."""
+    """Is true of an empty set, as it is in logic; `All` is not."""
     return f"not exist({those(members, negation(condition), sign)})"
 
 

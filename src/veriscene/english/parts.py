@@ -57,7 +57,7 @@ def _methods(parts: type) -> dict[str, Callable[..., None]]:
 
 
 class Parts(dict[str, str]):
-    """The parts of one row, drawn where they are first used."""
+    """Holds the parts of one row, which are drawn where they are first used."""
 
     modified, generic = 0.12, 0.2  # how often the noun is a longer one or "item"
     has_two_kinds = False  # whether there are always two; otherwise, where the meaning names y
@@ -85,7 +85,7 @@ class Parts(dict[str, str]):
             self.drawn.add(draw)
 
     def names(self, *parts: str) -> bool:
-        """Whether the meaning names one of the parts."""
+        """Returns whether the meaning names one of the parts."""
         return any(re.search(rf"\{{([^}}]* )?{part}\b", self.meaning) for part in parts)
 
     # ------------------------------------------------------------ what is drawn
@@ -100,7 +100,7 @@ class Parts(dict[str, str]):
         return self.kinds[name]
 
     def one_kind(self) -> Kind:
-        """A kind where no other one is told; any item only where items are counted."""
+        """Draws a kind where no other one is told; any item only where items are counted."""
         return free_kind(self.say, modified=self.modified, generic=0.0 if self.names("exist") else self.generic)
 
     def add_kinds(self, *kinds: Kind) -> None:
@@ -128,17 +128,17 @@ class Parts(dict[str, str]):
         self |= {name: self.say.number(number), name.upper(): str(number)}
 
     def is_plural(self, name: str) -> bool:
-        """Whether "there are" introduces things that begin with a part."""
+        """Returns whether "there are" introduces things that begin with a part."""
         return name in ("Xs", "Ys", "items") or (name in ("n", "Xn") and self["N"] != "1")
 
     def is_negative(self) -> bool:
-        """Whether what is there could be denied in two ways where "every" follows."""
+        """Returns whether what is there could be denied in two ways where "every" follows."""
         return self.meaning.startswith("not ") and not self.names("not")
 
     # ------------------------------------------------------------ meanings
 
     def meant(self, what: str, kind: str, place: str = "") -> str:
-        """The program text of a part of a meaning, as "count x here"; "exist x not" is about what is not an x."""
+        """Returns the program text of a part of a meaning, as "count x here"; "exist x not" is about the others."""
         if place == "not":
             among = mean.those(self.where.items, mean.negation(self.kind(kind).condition))
         else:
@@ -146,7 +146,7 @@ class Parts(dict[str, str]):
         return among if what == "set" else f"{what}({among})"
 
     def items_in(self, place: str) -> str:
-        """The program text of the items in a place that a meaning names; without a name, of the domain."""
+        """Returns the program text of the items in a place that a meaning names; without a name, of the domain."""
         return {"": self.where.items, "scene": mean.ALL_ITEMS}.get(place, place)
 
     def bound(self, meaning: str) -> str:
@@ -172,11 +172,11 @@ class Parts(dict[str, str]):
     # ------------------------------------------------------------ sentences
 
     def worded(self, wordings: Sequence[str]) -> str:
-        """One of the wordings, with the number of `{Xn}`; those with parts that cannot be drawn are left out."""
+        """Draws one of the wordings, with the number of `{Xn}`; those with parts that cannot be drawn are left out."""
         return self.chosen(wordings)[1]
 
     def chosen(self, wordings: Sequence[str]) -> tuple[str, str]:
-        """One of the wordings, as it is in the table and with its words."""
+        """Draws one of the wordings, as it is in the table and with its words."""
         return worded(self.say, wordings, self)
 
     def test(self) -> str:
@@ -184,7 +184,7 @@ class Parts(dict[str, str]):
 
 
 def content_of(parts: Parts, row: Row) -> Content:
-    """What a row says of a domain: its wordings are things that are there, and those after "+" whole clauses."""
+    """Returns what a row says of a domain: its wordings are things that are there, and those after "+" are clauses."""
     wording = things = clause = ""
     with suppress(Unfit):
         wording, things = parts.chosen(row.wordings)
@@ -202,7 +202,7 @@ def content_of(parts: Parts, row: Row) -> Content:
 def contents_of(
     tables: Mapping[str, Table], parts: Callable[[Speaker, Row, Domain], Parts], **weights: float
 ) -> tuple[tuple[float, Callable[[Speaker, Domain], Content | None]], ...]:
-    """The rules that say rows of some tables of a domain, with their weights."""
+    """Returns the rules that say rows of some tables of a domain, with their weights."""
 
     def rule(table: Table, say: Speaker, where: Domain) -> Content | None:
         row = table.draw(say)
@@ -220,7 +220,7 @@ def contents_of(
 def rules_of(
     tables: Mapping[str, Table], parts: Callable[[Speaker, Row], Parts], **weights: float
 ) -> tuple[tuple[float, Callable[[Speaker], Sentence | None]], ...]:
-    """The rules that draw rows of some tables, with their weights."""
+    """Returns the rules that draw rows of some tables, with their weights."""
 
     def rule(table: Table, say: Speaker) -> Sentence | None:
         row = table.draw(say)

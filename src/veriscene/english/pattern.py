@@ -56,12 +56,12 @@ def statement(text: str) -> str:
 
 
 def is_negative(text: str) -> bool:
-    """Whether the text contains a negation, with which tags and negative questions would be hard to understand."""
+    """Returns whether the text contains a negation, which makes tags and negative questions hard to understand."""
     return _NEGATIVE.search(text) is not None
 
 
 def is_imperative(text: str) -> bool:
-    """Whether a wording tells what to do, "pick any two", which no question and no relative clause can say."""
+    """Returns whether a wording tells what to do, "pick any two", which no question and no relative clause can say."""
     return re.match(r"\W*(pick|take|count|look|go)\b", text) is not None
 
 

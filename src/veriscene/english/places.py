@@ -20,7 +20,7 @@ _TABLES = tables(__name__)
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation to other items of the box. `others` are those that the item is so related to."""
+    """Relates an item to other items of its box. `others` are those that the item is so related to."""
 
     others: str  # program text
     words: str  # after "is", before the other
@@ -47,7 +47,7 @@ _VERTICAL, _SIDEWAYS, _CONTACT, _DEPTH = map(_relations, ("vertical", "sideways"
 
 @dataclass(frozen=True)
 class Objects:
-    """The other items of a relation, with a quantity; `holds` gives the condition on those an item is related to."""
+    """Names the other items of a relation, with a quantity; `holds` gives the condition on those of an item."""
 
     words: str
     holds: Callable[[str], str]
@@ -55,7 +55,7 @@ class Objects:
 
 
 def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bool = False) -> Objects:
-    """The other items; `sort`: of the subject's quantity, which some quantities cannot be combined with."""
+    """Draws the other items; `sort`: of the subject's quantity, which some quantities cannot be combined with."""
     one, kinds = kind.singular, kind.plural
     if not kind.condition and say.chance(0.7):
         words = "(anything|anything else|any other {})" if sort == "no" else "(something|something else|another {})"
@@ -92,7 +92,7 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
 
 
 def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
-    """ "Is above a circle"; "has two circles to its left"."""
+    """Says "Is above a circle"; "has two circles to its left"."""
     other = other_kind(say, kind)
     options = [*_VERTICAL, *_SIDEWAYS * (not say.is_tower), *_CONTACT, *_DEPTH * say.world.overlap]
     how = say.rng.choice(options)
@@ -109,7 +109,7 @@ def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
 
 
 def other_kind(say: Speaker, kind: Kind) -> Kind:
-    """A plain kind that differs from another."""
+    """Draws a plain kind that differs from another."""
     while True:
         found = say.kind(plain=True, generic=0.08)
         if found.condition != kind.condition or say.chance(0.02):
@@ -123,7 +123,7 @@ def _around(condition: str, *pairs: tuple[str, str]) -> str:
 
 
 def between(say: Speaker, kind: Kind) -> Predicate:
-    """ "Is between two circles": one on either side, or one above and one below."""
+    """Says "Is between two circles": one on either side, or one above and one below."""
     other, row = other_kind(say, kind), _TABLES["between_in_towers" if say.is_tower else "between"].draw(say)
     pairs = {"beside": ("left", "right"), "above": ("above", "below")}
     words = row.say(say, y=other.a, Ys=other.plural)
@@ -139,7 +139,7 @@ _SIDES = {"LEFT": "left", "RIGHT": "right", "TOP": "(top|upper)", "BOTTOM": "(bo
 
 
 def wall(say: Speaker) -> Predicate:
-    """ "Touches the left wall"; "is in a corner"; "is on the floor"."""
+    """Says "Touches the left wall"; "is in a corner"; "is on the floor"."""
     row, side = _TABLES["walls"].draw(say), say.rng.choice(list(_SIDES))
     height, end = say.pick("TOP", "BOTTOM"), say.pick("LEFT", "RIGHT")
     condition, how = row.columns[0].format(side=side, height=height, end=end), row.columns[1]
@@ -157,7 +157,7 @@ _ENDS = {row.columns[0]: dict(zip(_END_WORDS, row.wordings, strict=True)) for _,
 
 
 def end(say: Speaker, where: Domain) -> Predicate:
-    """ "Is furthest left in its box"; "is at the top of its tower"."""
+    """Says "Is furthest left in its box"; "is at the top of its tower"."""
     test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
     words = f"at the [very] {'top' if test == 'is_top' else 'bottom'}" if say.is_tower else _ENDS[test]["furthest"]
     place = "" if where.box or say.world.boxes[1] == 1 else f"{'of' if say.is_tower else 'in'} <its> {say.box}"
@@ -165,7 +165,7 @@ def end(say: Speaker, where: Domain) -> Predicate:
 
 
 def place(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
-    """Something about where items are, for a subject with this sort of quantity."""
+    """Draws a predicate of where items are, for a subject with this sort of quantity."""
     has_walls = say.world.walls and not say.is_tower
     how = say.weighted((4, "relation"), (4 * has_walls, "wall"), (0.7, "between"), (0.7 * (sort != "some"), "end"))
     if how == "wall":
@@ -222,7 +222,7 @@ class _Pair(Parts):
 
 
 def extreme(say: Speaker) -> Sentence | None:
-    """ "The highest thing in the left box is blue"; "in every box a circle is further left than everything else"."""
+    """Says "The highest thing in the left box is blue"; "in every box a circle is further left than all others"."""
     if say.is_tower:  # their tops and bases have rules of their own
         return None
     where = Domain(mean.ALL_ITEMS, f"in the {say.box}", f"the {say.box}", box="all_boxes[0]")

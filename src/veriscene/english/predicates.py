@@ -12,7 +12,7 @@ from veriscene.english.speaker import Kind, Property, Speaker
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a predicate, of one item or of several."""
+    """Holds the words of a predicate, of one item or of several."""
 
     does: str  # "~touches a wall"
     that: str  # after a noun: "(touching|that touches) a wall"
@@ -21,7 +21,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Predicate:
-    """What is said of one item or of several."""
+    """Says something of one item or of several."""
 
     one: Words
     many: Words
@@ -32,7 +32,7 @@ class Predicate:
     is_alone: bool = False  # "a circle in the left box is as big as a square" could mean a square of any box
 
     def slots(self, say: Speaker) -> dict[str, str]:
-        """The words that patterns with `{does}`, `{do}`, `{that}`, `{p}` and so on are filled in with."""
+        """Returns the words that patterns with `{does}`, `{do}`, `{that}`, `{p}` and so on are filled in with."""
         unlike = negative(say, self)
         one, many = self.one, self.many
         slots = {"does": one.does, "do": many.does, "doesnt": unlike.one.does, "dont": unlike.many.does}
@@ -49,7 +49,7 @@ class Predicate:
         return slots
 
     def restrict(self, say: Speaker, kind: Kind) -> Kind:
-        """The kind with this predicate after its noun."""
+        """Returns the kind with this predicate after its noun."""
         return kind.that(say.expand(self.one.that), say.expand(self.many.that), self.condition)
 
 
@@ -61,8 +61,8 @@ def _predicate(one: tuple[str, str, str], many: tuple[str, str, str], condition:
 
 
 def being(words: str, condition: str, *, verbs: bool = True, that: str = "[{}]", given: str = "") -> Predicate:
-    """A predicate with "is" or, with `verbs`, with another verb of place. `that`: "{}" if "that is" is needed after a
-    noun."""
+    """Returns a predicate with "is" or, with `verbs`, with another verb of place. `that`: "{}" if "that is" is needed
+    after a noun."""
     is_, are = "~is", "~are"
     if verbs:
         is_ = "~(is|is|is|is|sits|lies|is placed|is located|is positioned|is situated)"
@@ -73,7 +73,7 @@ def being(words: str, condition: str, *, verbs: bool = True, that: str = "[{}]",
 
 
 def doing(verbs: tuple[str, str, str], words: str, condition: str, *, given: str = "") -> Predicate:
-    """A predicate with a verb in three forms: touches, touch, touching."""
+    """Returns a predicate with a verb in three forms: touches, touch, touching."""
     does, do, participle = verbs
     if participle == "touching":
         does, do = f"({does}|is touching)", f"({do}|are touching)"
@@ -83,21 +83,21 @@ def doing(verbs: tuple[str, str, str], words: str, condition: str, *, given: str
 
 
 def having(words: str, condition: str, *, given: str = "") -> Predicate:
-    """ "Has a circle above it"."""
+    """Says "Has a circle above it"."""
     one = (f"~has {words}", f"(with|with|that has) {words}", f"with {words}")
     many = (f"~have {words}", f"(with|with|that have) {words}", f"with {words}")
     return _predicate(one, many, condition, given)
 
 
 def valued(found: Property) -> Predicate:
-    """ "Is blue"; "is a circle"."""
+    """Says "Is blue"; "is a circle"."""
     one = Words(f"~is {found.singular}", f"(that|which) is {found.singular}", found.singular)
     many = Words(f"~are {found.plural}", f"(that|which) are {found.plural}", found.plural)
     return Predicate(one, many, found.condition, is_value=True)
 
 
 def negative(say: Speaker, predicate: Predicate) -> Predicate:
-    """ "Does not touch a wall"; contracted verbs are not marked, as questions are not asked with them."""
+    """Says "Does not touch a wall"; contracted verbs are not marked, as questions are not asked with them."""
 
     def negate(words: Words) -> Words:
         does = negated(say.expand(words.does), say.rng)

@@ -163,8 +163,8 @@ class _Values(Parts):
 
 
 class AttributeParts(Parts):
-    """An attribute {c}, {cs} of the items of a kind. {values x} is the number of their values; {often x} are the items
-    whose value {k} of them have, {exactly x} those whose value exactly {j} of them have ({times}: twice), {single x}
+    """{c} and {cs} name an attribute of a kind. {values x} is the number of its values; {often x} are the items whose
+    value {k} of them have, {exactly x} those whose value exactly {j} of them have ({times}: twice), {single x}
     those whose value no other one has, and {mostly x} those whose value more than half of them have. {d} and {ds} are
     another attribute: {others x} is the number of its values, {alike x both} are the items like another one in both,
     and {alike x but} like another one in {c} but not in {d}. Wordings with {any} are about all items, those with
@@ -309,7 +309,7 @@ class _Twins(Parts):
 
 
 def looked_at(say: Speaker) -> list[str]:
-    """The functions of what can be seen of items: their values, except numbers, and their size."""
+    """Returns the functions of what can be seen of items: their values, except numbers, and their size."""
     attributes = [*say.world.attributes, *say.lexicon.measures]
     found = [say.lexicon.names[each.name] for each in attributes if each.choices or each.name == "area"]
     if not found:
@@ -318,12 +318,12 @@ def looked_at(say: Speaker) -> list[str]:
 
 
 def looks(say: Speaker, one: str, other: str) -> str:
-    """The condition that two items look the same."""
+    """Returns the condition that two items look the same."""
     return mean.both(*(f"{each}({one}) == {each}({other})" for each in looked_at(say)))
 
 
 class Properties(Parts):
-    """Properties {p}, {q} and {r} of kinds; {P} is one word, for "non-{P}". {exist x p} is about the items of a kind
+    """{p}, {q} and {r} are properties of kinds; {P} is one word, for "non-{P}". {exist x p} is about items of a kind
     with a property, {exist x p0} about those without it, and {exist x p0 q} about two properties."""
 
     def __init__(self, say: Speaker, row: Row, where: Domain, at: str = "{at}") -> None:

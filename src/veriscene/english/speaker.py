@@ -26,7 +26,7 @@ _TABLES = tables(__name__)
 
 @dataclass(frozen=True)
 class Sentence:
-    """A wording in the notation of pattern.py, with its program. `kind`: of the scenes that it is about; None: any."""
+    """Holds a wording in the notation of pattern.py and its program. `kind`: of scenes that it is about; None: any."""
 
     text: str
     meaning: str
@@ -35,7 +35,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of item: a noun with what restricts it, without a determiner."""
+    """Names a kind of item: a noun with what restricts it, without a determiner."""
 
     singular: str
     plural: str
@@ -46,17 +46,17 @@ class Kind:
         return f"a {self.singular}"
 
     def among(self, items: str, condition: str = "") -> str:
-        """The program text of those of a set that are of this kind and meet another condition."""
+        """Returns the program text of those of a set that are of this kind and meet another condition."""
         return mean.those(items, mean.both(self.condition, condition))
 
     def that(self, singular: str, plural: str, condition: str) -> Kind:
-        """This kind with words after the noun that restrict it further."""
+        """Returns this kind with words after the noun that restrict it further."""
         return Kind(f"{self.singular} {singular}", f"{self.plural} {plural}", mean.both(self.condition, condition))
 
 
 @dataclass(frozen=True)
 class Property:
-    """What can be said of an item after "is" (singular) or of items after "are" (plural)."""
+    """Says something of an item after "is" (singular) or of items after "are" (plural)."""
 
     singular: str
     plural: str
@@ -64,7 +64,7 @@ class Property:
 
     @property
     def ones(self) -> Kind | None:
-        """What has it, as a noun: "blue one", "square"; None of properties in several words."""
+        """Returns what has it, as a noun: "blue one", "square"; None of properties in several words."""
         one = self.singular.removeprefix("a ")
         if one != self.singular or self.singular != self.plural:
             return Kind(one, self.plural, self.condition)
@@ -73,7 +73,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity; `{}` in its words stands for the noun, in its test for the count."""
+    """Holds a quantity; `{}` in its words stands for the noun, in its test for the count."""
 
     words: str
     test: str  # as "{} >= 2"
@@ -83,7 +83,7 @@ class Quantity:
         return self.words.format(kind.plural if self.plural else kind.singular)
 
     def holds(self, items: str) -> str:
-        """Whether so many items are in a set."""
+        """Returns whether so many items are in a set."""
         if self.test == SOME:
             return f"exist({items})"
         if self.test == NO:
@@ -96,7 +96,7 @@ SOME, NO = "{} >= 1", "{} == 0"
 
 @dataclass(frozen=True)
 class Domain:
-    """What a statement is about: the whole scene, one box, or boxes with a quantifier."""
+    """Says what a statement is about: the whole scene, one box, or boxes with a quantifier."""
 
     items: str  # program text of the set of items; # in it is the box of a quantifier
     where: str  # "in the left box", "in every box"; may be empty for the whole scene
@@ -108,12 +108,12 @@ class Domain:
 
     @property
     def front(self) -> str:
-        """The place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
+        """Returns the place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
         return f"{self.where}, " if self.where else ""
 
     @property
     def is_negative(self) -> bool:
-        """Whether it is about no box, or not every box."""
+        """Returns whether it is about no box, or not every box."""
         return self.is_quantified and self.subject.startswith(("no ", "none ", "not ", "neither ", "zero "))
 
 
@@ -147,7 +147,7 @@ class Speaker:
         return self.rng.choice(options)
 
     def favourite(self, options: Sequence[T]) -> T:
-        """One of several options, of which the first is the most frequent."""
+        """Draws one of several options, of which the first is the most frequent."""
         return options[0] if self.chance(0.4) else self.rng.choice(options)
 
     def weighted(self, *options: tuple[float, T]) -> T:
@@ -159,12 +159,12 @@ class Speaker:
     # ------------------------------------------------------------ numbers
 
     def number(self, value: int) -> str:
-        """The number in words or digits."""
+        """Returns the number in words or digits."""
         is_word = value < len(NUMBERS) and not self.digits
         return NUMBERS[value] if is_word else str(value)
 
     def small(self, low: int = 1, high: int = 6) -> int:
-        """A number that counts items; small ones are more frequent."""
+        """Draws a number that counts items; small ones are more frequent."""
         value = low
         while value < high and self.chance(0.62):
             value += 1
@@ -176,7 +176,7 @@ class Speaker:
     # ------------------------------------------------------------ kinds of items
 
     def values(self, *, nouns: bool = True) -> list[tuple[Attribute, Choice]]:
-        """All values that can be said in words, of attributes that are not numeric."""
+        """Returns all values that can be said in words, of attributes that are not numeric."""
         return [
             (attribute, choice)
             for attribute in self.world.attributes
@@ -185,17 +185,17 @@ class Speaker:
         ]
 
     def attribute(self, *, nouns: bool = True) -> Attribute | None:
-        """A categorical or ordered attribute, if the world has any."""
+        """Draws a categorical or ordered attribute, if the world has any."""
         found = [each for each in self.world.attributes if each.choices and (nouns or not each.is_noun)]
         return self.rng.choice(found) if found else None
 
     def has(self, attribute: Attribute, choice: Choice) -> str:
-        """The condition that an item has a value."""
+        """Returns the condition that an item has a value."""
         name = self.lexicon.names[attribute.name]
         return f"{name}(@) == {self.lexicon.constants[attribute.name, choice.name]}"
 
     def kind(self, *, plain: bool = False, modified: float = 0.12, generic: float = 0.12) -> Kind:
-        """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
+        """Draws a kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
         `generic`: chance of any item at all."""
         if self.chance(generic):
             found = Kind("thing", "things") if self.item == "one" else Kind(self.item, self.items)
@@ -258,7 +258,7 @@ class Speaker:
         )
 
     def modifier(self, kind: Kind) -> Kind | None:
-        """The kind with a relative clause or a place: "that are not blue", "in the left box", "touching a wall"."""
+        """Draws the kind with a relative clause or a place: "that are not blue", "in a box", "touching a wall"."""
         from veriscene.english.compare import measured_kind  # these draw kinds, too
         from veriscene.english.places import placed_kind
 
@@ -312,7 +312,7 @@ class Speaker:
         return kind.that(f"that is neither {one} nor {other}", f"that are neither {one} nor {other}", condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
-        """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
+        """Draws a value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
         if self.chance(self.foreign):
             word = self.lexicon.foreign_adjective(self.rng)
             return Property(word, word, FOREIGN)
@@ -338,7 +338,7 @@ class Speaker:
     # ------------------------------------------------------------ quantities
 
     def quantity(self, *, low: int = 1, high: int = 6, negative: bool = True) -> Quantity:
-        """How many; `negative`: whether it may be none."""
+        """Draws how many there are; `negative`: whether it may be none."""
         value = self.small(low, high)
         least, is_one = max(2, value), value == 1
         most = least + self.rng.randint(1, 3)
@@ -359,13 +359,13 @@ class Speaker:
     # ------------------------------------------------------------ where
 
     def scene(self) -> Domain:
-        """The whole scene."""
+        """Draws the whole scene."""
         picture = self.pick("the picture", "the image", "the scene", "this picture", "the whole picture", "the drawing")
         where = self.pick("", "", "", "", "", f"in {picture}", "here", "in the picture")
         return Domain(mean.ALL_ITEMS, where, picture)
 
     def place_of(self, position: Place) -> Domain:
-        """A particular box, as "the left box"."""
+        """Draws a particular box, as "the left box"."""
         word = self.rng.choice(position.words)
         side, middle = word.removesuffix("most"), word if word != "central" else "middle"
         words = {"word": word, "box": self.box, "boxes": self.boxes, "side": side, "middle": middle}
@@ -386,16 +386,16 @@ class Speaker:
         return Domain(position.box, where, subject, box=position.box)
 
     def which(self) -> Domain:
-        """A random particular box."""
+        """Draws a random particular box."""
         return self.place_of(self.rng.choice(self.lexicon.places))
 
     def two_places(self) -> tuple[Domain, Domain]:
-        """Two different particular boxes."""
+        """Draws two different particular boxes."""
         first, second = self.rng.sample(self.lexicon.distinct_places, 2)
         return self.place_of(first), self.place_of(second)
 
     def quantified(self, *, simple: bool = False) -> Domain:
-        """Boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
+        """Draws boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
         boxes, every_box = self.boxes, mean.ALL_BOXES
         low, total = self.world.boxes
         rare, is_fixed, value = 0.1 if simple else 1.0, low == total, self.boxes_number(2)
@@ -427,12 +427,12 @@ class Speaker:
         return self.boxes_with(row.wordings[0].format(**words), plural, bind)
 
     def boxes_with(self, words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
-        """Boxes with a quantifier: its words, and the program that so many boxes meet a condition on #."""
+        """Returns boxes with a quantifier: its words, and the program that so many boxes meet a condition on #."""
         words, preposition = self.expand(words), self.pick("in", "in", "in", "inside", "within")
         return Domain("#", f"{preposition} {words}", words, plural, bind, is_quantified=True, box="#")
 
     def domain(self, *, quantified: float = 0.0) -> Domain:
-        """The whole scene, a particular box or, with a chance of `quantified`, boxes with a quantifier."""
+        """Draws the whole scene, a particular box or, with a chance of `quantified`, boxes with a quantifier."""
         if self.world.boxes[1] == 1:
             return self.scene()
         if self.chance(quantified):

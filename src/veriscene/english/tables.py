@@ -37,7 +37,7 @@ def worded(say: Speaker, wordings: Sequence[str], words: Mapping[str, object]) -
 
 @dataclass
 class Row:
-    """Wordings of one meaning."""
+    """Holds the wordings of one meaning."""
 
     columns: Sequence[str] = ()  # without the weight and the words
     wordings: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass
 class Table(Row):
-    """Rows with weights, or the wordings of a single meaning."""
+    """Holds rows with weights, or the wordings of a single meaning."""
 
     rows: list[tuple[float, Row]] = field(default_factory=list)
 

@@ -279,7 +279,7 @@ class _OfTower(_Blocks):
 
 
 def blocks_of(say: Speaker) -> Sentence | None:
-    """ "The top two blocks of the left tower match in colour"; "only the base of the tallest tower is black"."""
+    """Says "The top two blocks of the left tower match in colour"; "only the base of the tallest tower is black"."""
     row = _TABLES[say.pick(*_SOME_BLOCKS)].draw(say)
     parts = _OfTower(say, row)
     if parts.where.is_negative or parts.where.plural:  # blocks of all towers could match one another
@@ -307,7 +307,7 @@ class _OnlyTower(BoxParts):
 
 
 def general(say: Speaker) -> Sentence | None:
-    """ "There are two towers with a black block on top"; "no tower of two blocks has a black top"."""
+    """Says "There are two towers with a black block on top"; "no tower of two blocks has a black top"."""
     speak_of_towers(say)
     found, kind = _predicate(say, **_PREDICATES), Kind(say.box, say.boxes)
     if say.chance(0.25):
@@ -336,7 +336,7 @@ class _Neighbours(_Blocks):
 
 
 def blocks(say: Speaker) -> Sentence:
-    """ "Every black block is at the top of its tower"; "no black block is directly on a yellow one"."""
+    """Says "Every black block is at the top of its tower"; "no black block is directly on a yellow one"."""
     speak_of_towers(say)
     row = _TABLES["block_places"].draw(say)
     parts, how = _Neighbours(say, row), row.words["how"]

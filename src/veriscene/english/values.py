@@ -163,7 +163,7 @@ class _Conditional(Properties):
 
 
 def shared_noun(say: Speaker) -> Sentence | None:
-    """ "The left box has one black, one blue and two yellow triangles"."""
+    """Says "The left box has one black, one blue and two yellow triangles"."""
     attribute, where = say.attribute(nouns=False), say.domain(quantified=0.25)
     choices = [each for each in attribute.choices if " " not in each.word] if attribute is not None else []
     if attribute is None or len(choices) < 2:
@@ -187,7 +187,7 @@ def shared_noun(say: Speaker) -> Sentence | None:
 
 
 def counts_in_order(say: Speaker) -> Sentence | None:
-    """ "From left to right, the towers contain three, one and four blocks"."""
+    """Says "From left to right, the towers contain three, one and four blocks"."""
     low, high = say.world.boxes
     if low != high or not 2 <= high <= 4:
         return None
@@ -204,7 +204,7 @@ def counts_in_order(say: Speaker) -> Sentence | None:
 
 
 def neighbours(say: Speaker) -> Sentence | None:
-    """ "No two neighbouring blocks of the right tower share a colour"."""
+    """Says "No two neighbouring blocks of the right tower share a colour"."""
     attribute, where, row = say.attribute(nouns=False), say.domain(), _TABLES["neighbours"].draw(say)
     if not say.is_tower or attribute is None:
         return None

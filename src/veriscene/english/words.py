@@ -49,7 +49,7 @@ FOREIGN = "is_foreign(@)"  # an item has a property that no item of this world c
 
 @dataclass(frozen=True)
 class Place:
-    """A particular box, and the adjectives that tell which."""
+    """Names a particular box by its program text and the adjectives that tell which."""
 
     box: str  # program text
     words: tuple[str, ...]
@@ -60,30 +60,30 @@ class Place:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of a language's world, and the names of its attributes and values in programs."""
+    """Knows the words of a language's world, and the names of its attributes and values in programs."""
 
     language: Language
 
     @property
     def world(self) -> World:
-        """The world that the words are about."""
+        """Returns the world that the words are about."""
         return self.language.world
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The name in programs of each attribute, and of the area of items that state their own extent."""
+        """Returns the name in programs of each attribute, and of the area of items that state their own extent."""
         own = {attribute.name: written for written, attribute in self.language.attributes.items()}
         return {**{each.name: each.name for each in self.measures}, **own}
 
     @cached_property
     def measures(self) -> tuple[Attribute, ...]:
-        """What can be compared without being an attribute: the areas of items that state their own extent."""
+        """Returns what can be compared without being an attribute: the areas of items that state their own extent."""
         is_new = "area" in self.language.functions and "area" not in self.world.by_name
         return (_AREA,) if is_new and not any(each.more == _AREA.more for each in self.world.attributes) else ()
 
     @cached_property
     def constants(self) -> dict[tuple[str, str], str]:
-        """The constant of each attribute's value."""
+        """Returns the constant of each attribute's value."""
         found: dict[tuple[str, str], str] = {}
         for written, attribute in self.language.attributes.items():
             own = [name for name in self.language.constants if name.startswith(f"{written}.")]
@@ -92,7 +92,7 @@ class Lexicon:
 
     @cached_property
     def nouns(self) -> dict[tuple[str, str], list[Pair]]:
-        """The nouns for each value of the attribute whose values name items."""
+        """Returns the nouns for each value of the attribute whose values name items."""
         found: dict[tuple[str, str], list[Pair]] = {}
         if (noun := self.world.noun) is not None:
             for choice in noun.choices:
@@ -102,25 +102,25 @@ class Lexicon:
 
     @cached_property
     def boxes(self) -> list[Pair]:
-        """Nouns for boxes; the first ones are used most often."""
+        """Returns nouns for boxes; the first ones are used most often."""
         own = (self.world.box.singular, self.world.box.plural)
         return [own, own, own, *(pair for pair in _BOXES if pair[0] not in self._taken)]
 
     @cached_property
     def items(self) -> list[Pair]:
-        """Nouns for items of any kind."""
+        """Returns nouns for items of any kind."""
         own = (self.world.item.singular, self.world.item.plural)
         shapes = _SHAPES if self.world.noun and self.world.noun.name == "shape" else ()
         return [own, *shapes, *(pair for pair in _ITEMS if pair[0] not in self._taken)]
 
     @cached_property
     def towers(self) -> list[Pair]:
-        """Nouns for towers."""
+        """Returns nouns for towers."""
         return [pair for pair in _TOWERS if pair[0] not in self._taken]
 
     @cached_property
     def blocks(self) -> list[Pair]:
-        """Nouns for the items of towers."""
+        """Returns nouns for the items of towers."""
         return [pair for pair in _BLOCKS if pair[0] not in self._taken]
 
     @cached_property
@@ -131,18 +131,18 @@ class Lexicon:
         )
 
     def foreign_adjective(self, rng: random.Random) -> str:
-        """An adjective for what the world lacks."""
+        """Draws an adjective for what the world lacks."""
         return rng.choice([word for word in _LISTS["foreign_adjectives"] if word not in self._taken])
 
     def foreign_noun(self, rng: random.Random) -> Pair:
-        """A noun for what the world lacks."""
+        """Draws a noun for what the world lacks."""
         return rng.choice([pair for pair in _FOREIGN_NOUNS if pair[0] not in self._taken])
 
     # ------------------------------------------------------------ particular boxes
 
     @cached_property
     def places(self) -> list[Place]:
-        """Words for particular boxes: left, first, last; `distinct_places` has each box once."""
+        """Returns words for particular boxes: left, first, last; `distinct_places` has each box once."""
         low, high = self.world.boxes
         if high == 1:
             return []
@@ -158,8 +158,8 @@ class Lexicon:
 
     @cached_property
     def distinct_places(self) -> list[Place]:
-        """One place for each box that certainly exists, and words for it, all of one family: left and right, or first
-        and second."""
+        """Returns one place for each box that certainly exists, and words for it, all of one family: left and right, or
+        first and second."""
         low, high = self.world.boxes
         if low == high == 3:
             by_side = {place.box: place for place in self.places if place.is_side or place.is_middle}
