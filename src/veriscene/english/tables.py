@@ -3,9 +3,9 @@
 A table begins with its name, `[totals]`. Its lines are wordings, indented and separated by ` / `; lines that are
 indented further continue the line before, and `3* ` stands before a wording that is as frequent as three. A table with
 several meanings has rows: a line of columns, `weight ; meaning`, followed by the wordings. Rows without any share those
-at the head of the table, and say in further columns which words fill their slots: `weight ; meaning ; more: fewer`.
-Where some wordings are phrases and some are whole clauses, the lines of the clauses begin with `+`. Lines that begin
-with `#` are comments.
+at the head of the table, and say in further columns which words fill their slots: `weight ; meaning ; more: fewer`. An
+empty word, `is_top:`, marks what wordings with `{is_top}` fit. Where some wordings are phrases and some are whole
+clauses, the lines of the clauses begin with `+`. Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations

@@ -57,10 +57,10 @@ class _Blocks(Parts):
 
     {at}, {block} and {end} are words for a place in it, {x} and {Xs} a kind of block, {word} a value: {exist x there}
     and {exist word there} are about that place, {exist word elsewhere} about all others, {exist unlike there} about
-    blocks without the value. {second} is another value. {blocks} are so many, as {so_high} says. {k} blocks at an end
-    are {those}, {count word stretch}. {c} is an attribute and {v} and {w} are two of its values: {values} are those of
-    the tower, {alternating} says that they take turns, {same_neighbours} and so on are blocks. {listed} are values of
-    all blocks in a {way} through the tower.
+    blocks without the value. {second} is another value. {blocks} are so many, as {so_high} says. The {k} blocks of a
+    {stretch} are {on_end}: {count word stretch}, {those_values}. {c} is an attribute, {v} and {w} are two of its
+    values: {values} is the number of the tower's, {alternating} says that they take turns, {same_neighbours} and so on
+    are blocks. {listed} are the values of all blocks in a {way} through the tower, as {in_order} says.
     """
 
     def __init__(self, say: Speaker, row: Row, where: Domain = EACH_BOX) -> None:
@@ -237,29 +237,27 @@ def _tower(say: Speaker) -> Domain:
 
 
 class _OfTower(_Blocks):
-    """What is said of one or more {towers}, {in_towers}: {any} is a subject without a negation, {one} a singular one,
-    and {no_tower} one with a negation. {does} and {do} are a predicate, {predicate}, {too} is {another} one."""
+    """What is said of one or more {towers}, {in_towers}; they are called {any} or {no_tower} without and with a
+    negation, {one} if they are also singular, {particular} without a quantifier, {the_tower} if it is one. Wordings
+    with {all_of_them} are about all towers. {does} says a {predicate}, {it_does} of one, {they_do} of several, and
+    {too} says {another} one."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         speak_of_towers(say)
         super().__init__(say, row, _tower(say))
         where = self.where
-        verbs = ("are", "have") if where.plural else ("is", "has")
-        self |= {"towers": where.subject, "in_towers": where.where, "be": verbs[0], "have": verbs[1]}
-        if not where.is_negative:
-            self["any"] = where.subject
-            self |= {} if where.plural else {"one": where.subject}
-        else:
-            self["no_tower"] = where.subject
-        if not where.is_quantified:
-            self["particular"] = where.subject
-        if where.subject.startswith("the ") and not where.plural:
-            self["the_tower"] = where.subject
-        self |= (
-            {"each": ""}
-            if where.subject.startswith(("all ", "every ", "each ")) and " but " not in where.subject
-            else {}
-        )
+        be, have = ("are", "have") if where.plural else ("is", "has")
+        self |= {"towers": where.subject, "in_towers": where.where, "be": be, "have": have}
+        fits = {
+            "any": not where.is_negative,
+            "no_tower": where.is_negative,
+            "one": not where.is_negative and not where.plural,
+            "particular": not where.is_quantified,
+            "the_tower": where.subject.startswith("the ") and not where.plural,
+        }
+        self |= {name: where.subject for name, is_fit in fits.items() if is_fit}
+        if where.subject.startswith(("all ", "every ", "each ")) and " but " not in where.subject:
+            self["all_of_them"] = ""
 
     @draws("predicate it_does they_do does another too")
     def draw_predicate(self) -> None:
@@ -288,8 +286,8 @@ def blocks_of(say: Speaker) -> Sentence | None:
 
 
 class _OnlyTower(BoxParts):
-    """What is said of only one tower, {here}, or of all but {the_one}: {does} and {do} are a predicate, {tested}, and
-    {untested} that it is false, {tested here} of the one tower."""
+    """What is said of only one tower, {here}, or of all but {the_one}: {does} and {do} say a predicate, {tested} is
+    its test, {untested} the opposite, and {tested here} is said of the one tower."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         speak_of_towers(say)
