@@ -94,23 +94,20 @@ def test_shifts_and_noise_are_refused(scene: Scene, shift: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("picture", "message"),
+    ("picture", "named"),
     [
-        (None, "not a picture"),
-        (np.zeros((100, 400, 3)), "not a picture"),
-        (np.zeros((100, 400), np.uint8), "not a picture"),
-        (np.zeros((50, 200, 3), np.uint8), "is 200 x 50 pixels; it must be 400 x 100"),
-        (np.zeros((100, 400, 2), np.uint8), "has 2 values"),
-        (np.zeros((100, 400, 4), np.uint8), "pixel x=0 y=0 of the picture: is transparent"),
-        (pixels(with_first_box()), "box 1: is empty; a box has 1 to 8 items"),
-        (
-            pixels(with_first_box(*(square(11 * n, 0) for n in range(9)))),
-            "box 1, pixel x=88 y=0: has more than 8 items",
-        ),
+        (None, "uint8"),
+        (np.zeros((100, 400, 3)), "uint8"),
+        (np.zeros((100, 400), np.uint8), "uint8"),
+        (np.zeros((50, 200, 3), np.uint8), "200 x 50 .*400 x 100"),
+        (np.zeros((100, 400, 2), np.uint8), r"\b2\b"),
+        (np.zeros((100, 400, 4), np.uint8), "^pixel x=0 y=0"),
+        (pixels(with_first_box()), "^box 1: .*1 to 8"),
+        (pixels(with_first_box(*(square(11 * n, 0) for n in range(9)))), "^box 1, pixel x=88 y=0: .*8"),
     ],
 )
-def test_what_is_wrong_is_said(picture: np.ndarray, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_is_wrong_is_said(picture: np.ndarray, named: str) -> None:
+    with pytest.raises(InputError, match=named):
         decode(picture)
 
 
@@ -142,5 +139,5 @@ def test_items_whose_extents_overlap_are_refused(x: int, y: int) -> None:
     picture = pixels(with_first_box(make_item(40, 40, Size.LARGE, Shape.TRIANGLE, Color.BLUE)))
     assert (picture[y : y + 10, x : x + 10] == picture[0, 0]).all()
     picture[y : y + 10, x : x + 10, :3] = 0
-    with pytest.raises(InputError, match=r"box 1, pixel .*: no item fits here"):
+    with pytest.raises(InputError, match=r"^box 1, pixel x=\d+ y=\d+: "):
         decode(picture)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -95,7 +96,7 @@ def test_the_corpus_and_its_programs_arrive_once(github: Fake, host: Host, tmp_p
 def test_after_a_failure_the_next_call_fetches_only_what_is_missing(github: Fake, host: Host, tmp_path: Path) -> None:
     path, without_retry = "nlvr/train/train.json", replace(host, pauses=())
     github.cut_after[path] = 1000
-    with pytest.raises(InputError, match="no complete answer"):
+    with pytest.raises(InputError, match=path):
         fetch(tmp_path, host=without_retry)
     there = names(tmp_path)
     assert not any(name.startswith("train/") for name in there)
@@ -116,7 +117,7 @@ def test_passing_faults_are_retried_in_one_call(github: Fake, host: Host, tmp_pa
 @pytest.mark.parametrize("content", [TRAIN[:-1] + b"!", TRAIN + b"more", TRAIN[:500]])
 def test_other_content_is_refused_and_not_kept(github: Fake, host: Host, tmp_path: Path, content: bytes) -> None:
     github.files["nlvr/train/train.json"] = content
-    with pytest.raises(InputError, match=r"train\.json: the checksum is wrong"):
+    with pytest.raises(InputError, match=rf"train\.json: .*{pin('', TRAIN).blob}"):
         fetch(tmp_path, host=host)
     assert not any(name.startswith("train/") for name in names(tmp_path))
 
@@ -128,7 +129,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(
     monkeypatch.setattr(download, "MAX_BYTES", 500_000)
     read: list[int] = []
     github.files[path] = bytes(10_000_000)
-    with pytest.raises(InputError, match="checksum is wrong"):
+    with pytest.raises(InputError, match=pin(path, PUBLIC[path]).blob):
         fetch(tmp_path, progress=bars(lambda _, done, __: read.append(done)), host=host)
     assert max(read) < 1_000_000
 
@@ -138,16 +139,16 @@ def test_a_users_own_file_is_kept(github: Fake, host: Host, tmp_path: Path, name
     own = tmp_path / name
     own.parent.mkdir(parents=True)
     own.write_bytes(b"mine")
-    with pytest.raises(InputError, match=rf"{name}: differs from the public file; .* move it away"):
+    with pytest.raises(InputError) as caught:
         fetch(tmp_path, host=host)
-    assert own.read_bytes() == b"mine"
+    assert caught.value.where == own and own.read_bytes() == b"mine"
     assert not any(path.startswith("nlvr/") for path in github.requests)
 
 
 @pytest.mark.parametrize("statuses", [[404], [503, 503, 503]])
 def test_refusals_are_one_clear_line(github: Fake, host: Host, tmp_path: Path, statuses: list[int]) -> None:
     github.fails["nlvr/dev/dev.json"] = statuses
-    with pytest.raises(InputError, match=rf"nlvr/dev/dev\.json: the server answered {statuses[0]}") as failure:
+    with pytest.raises(InputError, match=rf"nlvr/dev/dev\.json: .*{statuses[0]}") as failure:
         fetch(tmp_path, host=host)
     assert "\n" not in str(failure.value) and not statuses
 
@@ -155,19 +156,20 @@ def test_refusals_are_one_clear_line(github: Fake, host: Host, tmp_path: Path, s
 def test_without_a_network_the_error_says_how_to_clone(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(InputError, match="timed out"):
+        with pytest.raises(InputError, match=url):
             fetch(tmp_path, host=Host(url=url, timeout=0.1, pauses=()))
-    with pytest.raises(InputError, match=r"clone https://github\.com/lil-lab/nlvr") as failure:
+    with pytest.raises(InputError, match=r"https://github\.com/lil-lab/nlvr") as failure:
         fetch(tmp_path, host=Host(url=url, pauses=(0.0,)))
     assert "\n" not in str(failure.value)
 
 
 def test_disk_errors_are_one_clear_line(host: Host, tmp_path: Path) -> None:
     def full(name: str, done: int, total: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", name)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
 
-    with pytest.raises(InputError, match="No space left on device"):
+    with pytest.raises(InputError, match=os.strerror(errno.ENOSPC)):
         fetch(tmp_path, progress=bars(full), host=host)
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(InputError, match="file: File exists"):
+    with pytest.raises(InputError, match=os.strerror(errno.EEXIST)) as caught:
         fetch(tmp_path / "file", host=host)
+    assert str(caught.value.where) == str(tmp_path / "file")

@@ -88,41 +88,41 @@ def test_other_sizes_are_read_only_where_they_are_asked_for(size: tuple[int, int
     read = picture.of_any_size(path)
     assert read.shape == (size[1], size[0], 3)
     assert format == "JPEG" or np.array_equal(read, np.asarray(image))
-    message = "not a PNG picture" if format == "JPEG" else f"is {size[0]} x {size[1]} pixels; it must be 400 x 100"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="PNG" if format == "JPEG" else f"{size[0]} x {size[1]} .*400 x 100"):
         picture.read(path)
 
 
 GREY16 = png(Image.fromarray(np.zeros((100, 400), np.uint16)))
 BAD = {
-    b"": "not a PNG",
-    b"There is a box.": "not a PNG",
-    b"\x89PNG\r\n\x1a\n": "not a PNG|cannot be decoded",
-    header(400, 100): "cannot be decoded",
-    header(100, 400): "is 100 x 400 pixels",
-    header(60_000, 15_000): "60000 x 15000|too many pixels",
-    header(11_000, 11_000): "is 11000 x 11000 pixels",
+    b"": "PNG",
+    b"There is a box.": "PNG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    header(400, 100): "PNG",
+    header(100, 400): "100 x 400",
+    header(60_000, 15_000): "pixels",
+    header(11_000, 11_000): "11000 x 11000",
     header(2**31 - 1, 2**31 - 1): "pixels",
-    GREY16: "colour mode",
-    b"\0" * (picture.MAX_FILE + 1): "is too large; a picture has at most 16,777,216 bytes",
+    GREY16: "I;16",
+    b"\0" * (picture.MAX_FILE + 1): f"{picture.MAX_FILE:,}",
 }
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize(("content", "message"), BAD.items(), ids=lambda value: repr(value)[:30])
-def test_a_bad_file_is_one_line(content: bytes, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "named"), BAD.items(), ids=lambda value: repr(value)[:30])
+def test_a_bad_file_is_one_line(content: bytes, named: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.png"
     path.write_bytes(content)
     for read in (picture.read, picture.of_any_size):
-        with pytest.raises(InputError, match=message) as caught:
+        with pytest.raises(InputError, match=named) as caught:
             read(path)
-        assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+        assert caught.value.where == path and "\n" not in str(caught.value)
 
 
 def test_what_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none.png", "No such file"), (tmp_path, "is a folder")):
-        with pytest.raises(InputError, match=message):
+    for path in (tmp_path / "none.png", tmp_path):
+        with pytest.raises(InputError) as caught:
             picture.read(path)
+        assert caught.value.where == path
 
 
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path) -> None:

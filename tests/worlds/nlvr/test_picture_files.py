@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -68,47 +69,51 @@ def test_every_picture_counts_and_consistency_is_that_of_presentations(tmp_path:
     scores = score(*per_picture(EXAMPLES, {**verdicts, wrong: not verdicts[wrong]}))
     assert scores.accuracy == 1 - 1 / len(pictured)
     assert scores.presentations == 2 and scores.consistency == 0.5  # 8 examples, four to a presentation
-    with pytest.raises(InputError, match="1 identifier without a prediction"):
-        first = f"dev-{EXAMPLES[0].identifier}-"
-        score(*per_picture(EXAMPLES, {name: truth for name, truth in verdicts.items() if not name.startswith(first)}))
-    with pytest.raises(InputError, match="not the name of a picture"):
+    first = EXAMPLES[0].identifier
+    with pytest.raises(InputError, match=f"'{first}'"):
+        score(*per_picture(EXAMPLES, {name: truth for name, truth in verdicts.items() if f"-{first}-" not in name}))
+    with pytest.raises(InputError, match=r"'dev\.png'"):
         per_picture(EXAMPLES, {"dev.png": True})
 
 
 def test_missing_or_ambiguous_pictures_are_one_line(tmp_path: Path) -> None:
     folder = rendered(tmp_path / "images", count=1)
-    with pytest.raises(InputError, match=r"images: holds pictures of dev; .*named test-IDENTIFIER-0\.png"):
+    with pytest.raises(InputError, match=r"\bdev\b.*test-IDENTIFIER-0\.png") as caught:
         find_pictures(folder, "test")
+    assert caught.value.where == folder
     assert len(each_picture(EXAMPLES, folder, Path("mine.json"))) == len(EXAMPLES)
     next(folder.rglob(f"dev-{EXAMPLES[3].identifier}-0.png")).unlink()
     for find in (
         lambda: with_pictures(EXAMPLES, folder, "dev"),
         lambda: each_picture(EXAMPLES, folder, Path("dev.json")),
     ):
-        with pytest.raises(
-            InputError, match=rf"no picture for 1 of the examples \(the first: '{EXAMPLES[3].identifier}'\)"
-        ):
+        with pytest.raises(InputError, match=rf"\b1 .*'{EXAMPLES[3].identifier}'") as caught:
             find()
+        assert caught.value.where == folder
     rendered(tmp_path / "two", "train", 2)
     next((tmp_path / "two").rglob(f"train-{EXAMPLES[5].identifier}-0.png")).unlink()
-    with pytest.raises(InputError, match=rf"the first: '{EXAMPLES[5].identifier}'"):  # another order than the scene's
+    with pytest.raises(InputError, match=f"'{EXAMPLES[5].identifier}'"):  # another order than the scene's
         with_pictures(EXAMPLES, tmp_path / "two", "train")
     rendered(tmp_path / "more", "test", 1)
-    with pytest.raises(InputError, match="holds pictures of dev, test, train; it must hold those of one split"):
+    with pytest.raises(InputError, match="dev, test, train") as caught:
         each_picture(EXAMPLES, tmp_path, Path("mine.json"))
+    assert caught.value.where == tmp_path
     rendered(tmp_path / "again", "test", 1)
-    with pytest.raises(InputError, match="has the same name as"):
+    with pytest.raises(InputError) as caught:
         find_pictures(tmp_path, "test")
+    assert Path(str(caught.value.where)).name in caught.value.what  # the other path, of the same name
     (tmp_path / "empty").mkdir()
-    for place, message in (("empty", "holds no pictures"), ("none", "no such folder")):
-        with pytest.raises(InputError, match=f"{place}: {message}"):
+    for place in ("empty", "none"):
+        with pytest.raises(InputError) as caught:
             find_pictures(tmp_path / place, "dev")
+        assert caught.value.where == tmp_path / place
 
 
 @pytest.mark.parametrize("change", [{"directory": ".."}, {"directory": "/tmp"}, {"identifier": "../1-0"}])
 def test_no_picture_is_written_outside_the_folder(change: dict[str, str], tmp_path: Path) -> None:
     bad = replace(EXAMPLES[0], place="dev.json:1", **change)
-    with pytest.raises(InputError, match=r"dev\.json:1: .* cannot be the name"):
+    ((field, name),) = change.items()
+    with pytest.raises(InputError, match=rf"^dev\.json:1: {field}: '{re.escape(name)}'"):
         render_examples(
             WORLD, [bad], tmp_path / "out", split="x", kind="png", count=1, progress=lambda done, total: None
         )
