@@ -135,13 +135,14 @@ def test_an_examples_own_picture_takes_the_place_of_its_rendering(tmp_path):
         for number, expected in enumerate([darker[0], pictures[1], *darker[2:]]):
             np.testing.assert_array_equal(pixels[number], cut(expected))
     (tmp_path / "3.png").write_bytes(b"")
-    with pytest.raises(InputError, match=r"3\.png: not a PNG picture"):
+    with pytest.raises(InputError, match="PNG") as caught:
         encode([replace(examples[0], picture=path) for path in (tmp_path / "0.png", tmp_path / "3.png")])
+    assert caught.value.where == tmp_path / "3.png"
 
 
 def test_a_statement_without_words_is_refused_by_identifier_and_place():
     example = Example("7-2", " \t ", random_scene(random.Random(0)), place="dev.json:3")
-    with pytest.raises(InputError, match=r"dev.json:3: .*'7-2'.*no words"):
+    with pytest.raises(InputError, match=r"^dev\.json:3: .*'7-2'"):
         ENCODE[ItemOrder.RANDOM]([example])
 
 
@@ -149,5 +150,5 @@ def test_a_statement_without_words_is_refused_by_identifier_and_place():
 def test_a_box_without_items_or_with_too_many_is_refused(count):
     """A scene made in Python has not been validated; ImageFeat+RNN would silently ignore a ninth item."""
     item = make_item(40, 80, Size.MEDIUM, Shape.SQUARE, Color.BLACK)
-    with pytest.raises(InputError, match=f"a box has {count} items; allowed: 1 to 8"):
+    with pytest.raises(InputError, match=f"{count} items; .*1 to 8"):
         ENCODE[ItemOrder.RANDOM]([Example("1-1", "a", Scene((Box((item,)), Box((item,) * count), Box((item,)))))])

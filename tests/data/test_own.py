@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -60,27 +62,27 @@ def test_rows_of_all_forms_are_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("lines", "named"),
     [
-        (["statement;scene;label", "a;b;c"], r"csv:1: column statement is missing; the first line must name"),
-        (["statement,scene,label,scene"], r"csv:1: column scene occurs twice"),
-        ([HEADER], r"csv: has no rows"),
-        ([HEADER, "Yes, it is,0.json,true"], r"csv:2: has 4 columns, the header 3; .*double quotes"),
-        ([HEADER, "A box.,0.json,true", "A box.,1.json,maybe"], r"csv:3: column label: 'maybe' is not allowed"),
-        ([HEADER, "A box.,0.json,"], r"csv:2: column label: is missing; allowed: true, false"),
-        ([HEADER, "...,0.json,true"], r"csv:2: column statement: .*a letter or a digit"),
-        ([HEADER, "A box.,none.json,true"], r"csv:2: column scene: .*none\.json: cannot be read \(No such file"),
-        ([HEADER, "A box.,../x.json,true"], r"csv:2: column scene: '\.\./x\.json' is not allowed"),
-        ([HEADER, "A box.,/etc/passwd,true"], r"csv:2: column scene: '/etc/passwd' is not allowed"),
-        ([HEADER, "A box.,0.txt,true"], r"csv:2: column scene: '0\.txt' is not allowed; a scene is a file \.json"),
-        ([HEADER, "A box.,bad.json,true"], r"csv:2: column scene: .*bad\.json: structured_rep: has 0 boxes"),
-        ([HEADER, "A box.,0.json,true", "a  BOX,0.json,true"], r"csv:3: the same statement and scene as in line 2"),
-        ([HEADER, '"A box.,0.json,true'], r"csv:\d+: not CSV"),
+        (["statement;scene;label", "a;b;c"], r"csv:1: .*\bstatement\b.*;"),
+        (["statement,scene,label,scene"], r"csv:1: .*\bscene\b.*;"),
+        ([HEADER], rf"csv: .*{HEADER}"),
+        ([HEADER, "Yes, it is,0.json,true"], r"csv:2: .*\b4\b.*\b3\b"),
+        ([HEADER, "A box.,0.json,true", "A box.,1.json,maybe"], r"csv:3: column label: 'maybe'"),
+        ([HEADER, "A box.,0.json,"], r"csv:2: column label: .*true, false"),
+        ([HEADER, "...,0.json,true"], r"csv:2: column statement: '\.\.\.'"),
+        ([HEADER, "A box.,none.json,true"], rf"csv:2: column scene: .*none\.json: .*{os.strerror(errno.ENOENT)}"),
+        ([HEADER, "A box.,../x.json,true"], r"csv:2: column scene: '\.\./x\.json'"),
+        ([HEADER, "A box.,/etc/passwd,true"], r"csv:2: column scene: '/etc/passwd'"),
+        ([HEADER, "A box.,0.txt,true"], r"csv:2: column scene: '0\.txt'.*\.json"),
+        ([HEADER, "A box.,bad.json,true"], r"csv:2: column scene: .*bad\.json: structured_rep: .*\b0\b"),
+        ([HEADER, "A box.,0.json,true", "a  BOX,0.json,true"], r"csv:3: .*line 2"),
+        ([HEADER, '"A box.,0.json,true'], r"csv:\d+: .*CSV"),
     ],
 )
-def test_errors_name_line_and_column(folder: Path, lines: list[str], message: str) -> None:
+def test_errors_name_line_and_column(folder: Path, lines: list[str], named: str) -> None:
     (folder / "bad.json").write_text("[]")
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=named) as caught:
         own.read_table(table(folder, *lines), folder, WORLD, decode_file)
     assert "\n" not in str(caught.value)
 
@@ -105,7 +107,7 @@ def test_no_statement_is_in_both_splits(statements: list[int], dev_share: float,
 
 
 def test_one_statement_cannot_be_split() -> None:
-    with pytest.raises(InputError, match="only one statement"):
+    with pytest.raises(InputError, match="train and dev"):
         own.split([own.Row("A box.", SCENES[0], True)] * 2, dev_share=0.5, seed=1)
 
 
@@ -128,5 +130,5 @@ def test_eyes_read_recompressed_pictures(folder: Path) -> None:
     path = table(folder, HEADER, "A box.,wide.jpg,true")
     (row,) = own.read_table(path, folder, WORLD, _with_eyes())
     assert [len(box.items) for box in row.scene.boxes] == [len(box.items) for box in scene.boxes]
-    with pytest.raises(InputError, match=r"csv:2: column scene: .*wide\.jpg: not a PNG picture"):
+    with pytest.raises(InputError, match=r"csv:2: column scene: .*wide\.jpg: .*PNG"):
         own.read_table(path, folder, WORLD, decode_file)

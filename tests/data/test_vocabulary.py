@@ -81,5 +81,5 @@ def test_a_vocabulary_without_special_tokens_is_refused(words):
 
 
 def test_a_vocabulary_with_duplicates_is_refused():
-    with pytest.raises(InputError, match="'box' twice"):
+    with pytest.raises(InputError, match="'box'"):
         Vocabulary((*SPECIAL, "box", "a", "box"))

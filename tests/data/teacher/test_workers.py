@@ -145,10 +145,10 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
         source.epoch(0)
         (victim, other) = source.workers._processes
         os.kill(victim.pid, signal.SIGKILL)
-        with pytest.raises(InputError, match="ended unexpectedly") as error:
+        with pytest.raises(InputError, match=r"-9\b.*; .*teacher\.workers") as error:
             for number in (1, 2):
                 source.epoch(number)
-        assert "\n" not in str(error.value) and "(exit status -9); if memory ran out, lower" in str(error.value)
+        assert "\n" not in str(error.value)
     assert not is_running(other.pid)
 
     def damaged(self: Maker) -> tuple[object, ...]:
@@ -156,6 +156,6 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:
-        with pytest.raises(InputError, match="a worker process failed: ") as error:
+        with pytest.raises(InputError, match=r"Error .*\.py:\d+") as error:
             source.epoch(0)
         assert "\n" not in str(error.value)

@@ -112,11 +112,12 @@ def test_a_disk_or_memory_that_is_too_small_is_one_line_before_anything_is_compu
     backbone, lines = Brightness(), []
     usage = shutil._ntuple_diskusage(10**6, 10**6, 100)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(InputError, match=r"need 0\.0 GB, and 0\.0 GB are free; set VERISCENE_CACHE"):
+    with pytest.raises(InputError, match="VERISCENE_CACHE") as caught:
         run(backbone, corpus(), tmp_path, lines.append)
+    assert caught.value.where == tmp_path
     assert lines == [f"features: 9 maps, 0.0 GB in {tmp_path}"]
     backbone.channels = 10**12
-    with pytest.raises(InputError, match=r"GB of memory, and .* free on cpu"):
+    with pytest.raises(InputError, match=r"GB .* cpu"):
         run(backbone, corpus(), tmp_path)
     assert backbone.seen == 0 and list(tmp_path.iterdir()) == []
 
@@ -127,8 +128,9 @@ def test_a_failure_leaves_nothing_behind_and_the_leftovers_of_a_killed_process_g
         run(Brightness(torch.nan), corpus(), tmp_path)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be created"):
+    with pytest.raises(InputError) as caught:
         run(Brightness(), corpus(), tmp_path / "file" / "features")
+    assert caught.value.where == tmp_path / "file" / "features"
 
 
 def test_values_too_large_for_half_precision_are_clamped_and_reported() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -126,12 +127,14 @@ def test_weights_of_tensorflow_load_with_the_stride_in_the_last_block_of_a_stage
     with torch.inference_mode():
         assert_close(ours.double().encode(images), expected)  # type: ignore[operator]
     load_weights(BACKBONES[name](), name)
-    arrays.pop(next(iter(arrays)))
+    lost = next(iter(arrays))
+    arrays.pop(lost)
     np.savez(tmp_path / "incomplete.npz", **arrays)
-    with pytest.raises(InputError, match="is missing"):
+    with pytest.raises(InputError, match=re.escape(lost.removesuffix(":0"))):
         fill_from(tmp_path / "incomplete.npz", ours, progress=lambda done, total: None)
     good = (tmp_path / "incomplete.npz").read_bytes()
     for content in (b"no weights", good[: len(good) // 2], good[:300] + bytes(50) + good[350:]):
         (tmp_path / "damaged.npz").write_bytes(content)
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError) as caught:
             converting.convert(str(tmp_path / "damaged.npz"), progress=lambda done, total: None)
+        assert caught.value.where == tmp_path / "damaged.npz"

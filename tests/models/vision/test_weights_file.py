@@ -53,8 +53,8 @@ def test_weights_and_statistics_survive_in_half_precision() -> None:
 def test_a_missing_file_is_named_with_the_command_that_makes_it(name: str) -> None:
     with pytest.raises(InputError) as raised:
         check_weights_file(name)
-    assert str(raised.value).startswith(f"{weights_path(name)}: ") and "`veriscene " in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert raised.value.where == weights_path(name) and raised.value.allowed == PRETRAINED[name]
+    assert "`veriscene " in PRETRAINED[name] and "\n" not in str(raised.value)
 
 
 def test_a_backbone_without_pretrained_weights_needs_no_file() -> None:
@@ -64,26 +64,26 @@ def test_a_backbone_without_pretrained_weights_needs_no_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "line"),
+    ("damage", "named"),
     [
-        (lambda weights: weights.pop("norm1.bias"), "norm1.bias is missing"),
-        (lambda weights: weights.update(other=torch.zeros(1)), "other is of another network"),
-        (lambda weights: weights.update({"conv1.bias": torch.zeros(9)}), "conv1.bias has shape 9 instead of 4"),
-        (lambda weights: weights.update({"conv1.bias": torch.zeros(4).int()}), "conv1.bias is of type int32"),
-        (lambda weights: weights["conv1.bias"].fill_(torch.nan), "conv1.bias holds values that are not finite"),
+        (lambda weights: weights.pop("norm1.bias"), r"norm1\.bias"),
+        (lambda weights: weights.update(other=torch.zeros(1)), r"\bother\b"),
+        (lambda weights: weights.update({"conv1.bias": torch.zeros(9)}), r"conv1\.bias .*\b9 .*\b4"),
+        (lambda weights: weights.update({"conv1.bias": torch.zeros(4).int()}), r"conv1\.bias .*int32"),
+        (lambda weights: weights["conv1.bias"].fill_(torch.nan), r"conv1\.bias .*finite"),
     ],
 )
-def test_weights_that_do_not_fit_are_one_clear_line(damage, line: str) -> None:
+def test_weights_that_do_not_fit_are_one_clear_line(damage, named: str) -> None:
     save_weights(make(), weights_path(NAME), metadata={})
     weights = load_file(weights_path(NAME))
     damage(weights)
     save_file(weights, weights_path(NAME))
     network = make()
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError, match=named) as raised:
         load_weights(network, NAME)
-    shown = str(raised.value)
-    assert line in shown and str(weights_path(NAME)) in shown and "veriscene pretrain" in shown and "\n" not in shown
+    assert raised.value.where == weights_path(NAME) and raised.value.allowed == PRETRAINED[NAME]
+    assert "\n" not in str(raised.value)
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
@@ -92,9 +92,9 @@ def test_a_truncated_file_is_one_clear_line() -> None:
     content = weights_path(NAME).read_bytes()
     for length in (0, 5, len(content) // 2, len(content) - 1):
         weights_path(NAME).write_bytes(content[:length])
-        with pytest.raises(InputError, match="damaged") as raised:
+        with pytest.raises(InputError) as raised:
             load_weights(make(), NAME)
-        assert "\n" not in str(raised.value)
+        assert raised.value.where == weights_path(NAME) and "\n" not in str(raised.value)
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
