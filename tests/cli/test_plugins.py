@@ -110,7 +110,7 @@ def test_a_package_may_contain_its_world_as_a_file(plugin: Path, monkeypatch: py
         (plugin / package / "world.toml").write_text(WORLD.replace("farm", name))
     load_plugin("barn_plugin")
     assert worlds.ability(worlds.get("barn"), "draw_example") is not None
-    with pytest.raises(InputError, match="cannot be called 'nlvr'"):
+    with pytest.raises(InputError, match=r"^plug-in rival_plugin: .*'nlvr'"):
         load_plugin("rival_plugin")
 
 
@@ -120,7 +120,7 @@ def test_a_model_that_lacks_what_models_state_is_refused(
 ) -> None:
     monkeypatch.syspath_prepend(str(plugin))
     (plugin / f"no_{stated}.py").write_text(re.sub(f"^    {stated} = .*", "", MODULE, flags=re.MULTILINE))
-    with pytest.raises(InputError, match=f"Bag has no {stated}"):
+    with pytest.raises(InputError, match=rf"\bBag .*\b{stated}\b"):
         load_plugin(f"no_{stated}")
 
 
@@ -133,7 +133,7 @@ def test_a_plugin_is_known_by_its_names(plugin: Path, monkeypatch: pytest.Monkey
         with pytest.raises(InputError):
             load_plugin(name)
     (plugin / "torn_plugin.py").write_text("MODEL = (")
-    with pytest.raises(InputError, match=r"torn_plugin\.py, line 1"):
+    with pytest.raises(InputError, match=r"torn_plugin\.py.*\b1\b"):
         load_plugin("torn_plugin")
     with pytest.raises(InputError):
         load_plugin("json")

@@ -42,30 +42,30 @@ def train(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_users_own_file_and_the_grammar_are_taught(data: Path) -> None:
     taught = train(data, "--teacher", "own.jsonl", *SMALL, *settings("teacher.statements=9", "training.epochs=2"))
     assert taught.returncode == 0, taught.stderr
-    assert "44 examples (supervision: programs)" in taught.stderr
+    assert "44 examples" in taught.stderr and "programs" in taught.stderr
     spec = Record.read(data.parent / "run").spec
     assert spec.programs == (data.parent / "own.jsonl",) and spec.config.teacher.statements == 9
 
 
 @pytest.mark.parametrize(
-    ("line", "arguments", "message"),
+    ("line", "arguments", "named"),
     [
         (None, ["--teacher", "none.jsonl"], "none.jsonl: "),
-        ('{"statement": "A box"}', ["--teacher", "own.jsonl"], "own.jsonl:1: program is missing; each line needs"),
-        ("{}", ["--teacher", "own.jsonl"], "own.jsonl:1: sentence is missing; each line needs sentence"),
-        (None, settings("teacher.scenes=4"), "no effect without a teacher; set teacher.statements"),
-        (None, settings("teacher.near_misses=2", "teacher.statements=5"), "must be from 0.0 to 1.0"),
+        ('{"statement": "A box"}', ["--teacher", "own.jsonl"], "own.jsonl:1: program "),
+        ("{}", ["--teacher", "own.jsonl"], "own.jsonl:1: sentence "),
+        (None, settings("teacher.scenes=4"), "teacher.statements"),
+        (None, settings("teacher.near_misses=2", "teacher.statements=5"), "teacher.near_misses=2"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing_behind(
-    data: Path, line: str | None, arguments: list[str], message: str
+    data: Path, line: str | None, arguments: list[str], named: str
 ) -> None:
     if line is not None:
         (data.parent / "own.jsonl").write_text(line + "\n")
     refused = train(data, *arguments)
     assert refused.returncode == 1
     last = refused.stderr.strip().splitlines()[-1]
-    assert last.startswith("veriscene: ") and message in last
+    assert last.startswith("veriscene: ") and named in last
     assert "Traceback" not in refused.stderr and not (data.parent / "run").exists()
 
 
@@ -85,7 +85,7 @@ def test_control_c_saves_and_ends_all_processes(data: Path) -> None:
         assert running.returncode == 130
     finally:
         running.kill()
-    assert "Traceback" not in errors and "continue with: veriscene train --resume" in errors
+    assert "Traceback" not in errors and f"veriscene train --resume {data.parent / 'run'}" in errors
     assert not any(Path(f"/proc/{process}").exists() for process in started)
 
 

@@ -125,10 +125,11 @@ def test_without_torch_commands_judge_or_say_what_they_need(tmp_path: Path) -> N
     ):
         refused = run(tmp_path, *arguments)
         assert refused.returncode == 1 and refused.stderr.count("\n") == 1, refused.stderr
-        assert f"needs torch: pip install 'veriscene[{extra}]'" in refused.stderr
+        assert "torch" in refused.stderr and f"veriscene[{extra}]" in refused.stderr
     in_python = "import sys; sys.modules['torch'] = None; import veriscene; veriscene.train('quick')"
     refused = subprocess.run([sys.executable, "-c", in_python], capture_output=True, text=True, timeout=120)
-    assert refused.stderr.endswith("MissingRequirement: needs torch: pip install 'veriscene[train]'\n"), refused.stderr
+    last = refused.stderr.splitlines()[-1]
+    assert "MissingRequirement: " in last and "torch" in last and "veriscene[train]" in last, refused.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -64,9 +64,9 @@ def test_every_kind_of_judge_can_be_elsewhere(judge: TorchJudge) -> None:
 def test_an_error_elsewhere_is_raised_here(judge: TorchJudge) -> None:
     class Broken(TorchJudge):
         def run(self, *_: object) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
-            raise InputError("out of memory")
+            raise InputError("broken", where="elsewhere")
 
-    with served(Broken(judge.checkpoint)) as remote, pytest.raises(InputError, match="out of memory"):
+    with served(Broken(judge.checkpoint)) as remote, pytest.raises(InputError, match=r"^elsewhere: broken$"):
         remote(EXAMPLES[:1])
 
 

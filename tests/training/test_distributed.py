@@ -79,13 +79,12 @@ def test_two_processes_resume_bit_for_bit_and_only_as_two(folder: Path) -> None:
         assert all(torch.equal(weight, other[name]) for name, weight in one.items())
     with pytest.raises(InputError) as error:
         train(Record.read(folder / "resumed2").spec, folder / "resumed2", resume=True)
-    assert error.value.where == folder / "resumed2" and "2 processes" in error.value.what
+    assert error.value.where == folder / "resumed2" and "2" in error.value.what
 
 
 def test_errors_of_rank_0_are_raised_on_every_rank(folder: Path) -> None:
     first, second = (record["refusals"] for record in ranks(folder))
     assert first == second
-    expected = ("already exists", "already exists", "File name too long", "in use by another command")
-    for message, part in zip(first, expected, strict=True):
-        assert part in message and "\n" not in message
+    for message, name in zip(first, ("corpus", "corpus", "a" * 300, "locked"), strict=True):
+        assert str(folder / name) in message and "\n" not in message
     assert not any(path.name.startswith("aaa") for path in folder.iterdir())

@@ -116,8 +116,9 @@ def test_a_run_records_the_share_that_it_learns_from_and_scores_all_of_dev(tmp_p
     assert len(made.train) < 20 and len(made.dev) == 6 and "data.train_share" in made.remark
     changes = ["data.train_share=0.5"]
     assert Spec.from_json(Spec.of("quick", changes=changes).to_json(), where="").config.data.train_share == 0.5
-    with pytest.raises(InputError, match=r"data\.train_share has no effect"):
+    with pytest.raises(InputError, match="teacher") as caught:
         Spec.of("spatial-synthetic", changes=changes)
+    assert caught.value.where == "--set data.train_share"
 
 
 def test_a_vocabulary_without_words_is_refused() -> None:
@@ -143,7 +144,7 @@ def test_a_missing_label_is_refused_with_its_place(split: str, tmp_path: Path) -
     unlabelled = [*examples[:3], replace(examples[3], label=None), *examples[4:]]
     splits = {"train": examples, "dev": examples, split: unlabelled}
     folder = write_corpus(tmp_path, splits["train"], splits["dev"])
-    with pytest.raises(InputError, match=rf"{split}\.json:4: '0-3': label is missing"):
+    with pytest.raises(InputError, match=rf"{split}\.json:4: '0-3'.* {split} "):
         CorpusSource.open(Config(small_config("biatt")), folder)
 
 
@@ -164,10 +165,9 @@ def test_models_of_pixels_see_the_pictures_of_the_corpus(tmp_path: Path, monkeyp
     assert torch.equal(changed.train.pixels[0], rendered.train.pixels[0] // 2)
     assert torch.equal(changed.train.pixels[1:], rendered.train.pixels[1:])
     first.unlink()
-    with pytest.raises(
-        InputError, match=r"images: has no picture for 1 of the examples \(the first: '0-0'\); complete"
-    ):
+    with pytest.raises(InputError, match=r"\b1 .*'0-0'") as caught:
         CorpusSource.open(config, folder)
+    assert caught.value.where == images
     biatt = Config(small_config("biatt"), DataConfig(minimum_count=1))
     assert CorpusSource.open(biatt, folder).train.pixels is None  # models of items need no pictures
 
