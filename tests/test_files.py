@@ -61,22 +61,21 @@ def test_lines_of_a_device_end_with_one_error(device: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "duplicate key 'c'; each key may occur once"),
-        ("[NaN]", "not JSON: NaN; a number must be finite"),
-        ("-Infinity", "not JSON: -Infinity"),
-        ('{"a":' * 100_000, "not JSON: nested too deeply"),
-        ("9" * 5000, "not JSON: a number has too many digits"),
-        ('{"a": "b', "not JSON: the line is cut off"),
-        ('{"a": 1', "not JSON: the line is cut off"),
-        ("{'a': 1}", "not JSON: Expecting property name enclosed in double quotes (column 2)"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "'c'"),
+        ("[NaN]", "NaN"),
+        ("-Infinity", "-Infinity"),
+        ('{"a":' * 100_000, "nested"),
+        ("9" * 5000, "digits"),
+        ('{"a": "b', "cut off"),
+        ('{"a": 1', "cut off"),
+        ("{'a': 1}", "column 2"),
     ],
 )
-def test_json_that_programs_read_differently_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
+def test_json_that_programs_read_differently_is_refused(text: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
         files.parse_json(text)
-    assert str(error.value).startswith(message)
 
 
 def test_reading_a_strangers_tensors_leaves_torch_as_it_was(tmp_path: Path) -> None:

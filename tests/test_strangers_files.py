@@ -136,7 +136,7 @@ def test_a_table_with_a_nul_byte_is_one_line(tmp_path: Path) -> None:
         (tmp_path / "table.csv").write_bytes(f"statement,scene,label\n{row}\n".encode())
         with pytest.raises(InputError) as refused:
             own.read_table(tmp_path / "table.csv", tmp_path / "scenes", WORLD, None)
-        assert "table.csv:2" in str(refused.value)
+        assert "table.csv:2" in str(refused.value.where)
 
 
 def test_a_mutated_torch_file_is_one_line(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_an_unknown_style_is_one_clear_line(capsys: pytest.CaptureFixture[str]) 
     reader = shipped_readers()["shapeworld"]
     with pytest.raises(SystemExit) as stopped:
         phrasings.main([str(reader), str(HELD_OUT), "--styles", "spoken"])
-    assert stopped.value.code == f"{HELD_OUT / 'spoken.jsonl'}: cannot be read (No such file or directory)"
+    assert str(stopped.value.code).startswith(f"{HELD_OUT / 'spoken.jsonl'}: ")
     assert capsys.readouterr().out == ""
 
 

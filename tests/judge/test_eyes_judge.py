@@ -155,4 +155,4 @@ def test_missing_eyes_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setattr(module, name, tmp_path / "eyes.safetensors")
     with pytest.raises(InputError) as missing:
         veriscene.load("best-pixels")
-    assert "veriscene pretrain eyes" in str(missing.value.allowed)
+    assert missing.value.where == tmp_path / "eyes.safetensors" and "pretrain eyes" in str(missing.value.allowed)

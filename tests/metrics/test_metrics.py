@@ -81,7 +81,7 @@ def test_missing_duplicate_unknown_and_unlabelled_identifiers_are_errors() -> No
         metrics.score(unlabelled, verdicts)
     with pytest.raises(InputError) as caught:
         metrics.check_complete(EXAMPLES, missing, file=Path("p.csv"))
-    assert str(caught.value).startswith("p.csv: 1 ") and "'2-1'" in caught.value.what
+    assert caught.value.where == Path("p.csv") and "'2-1'" in caught.value.what
 
 
 def width(interval: tuple[float, float]) -> float:
