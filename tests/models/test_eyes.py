@@ -145,9 +145,8 @@ def test_pictures_of_any_size_are_read_and_an_empty_box_is_an_error() -> None:
         eyes.scenes([picture])
     with torch.no_grad():
         eyes.heads.bias[0] = -9
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^box 1: "):
         eyes.scenes([picture])
-    assert caught.value.where == "box 1"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no weights"])
@@ -155,9 +154,8 @@ def test_eyes_that_cannot_be_loaded_are_one_line(tmp_path: Path, content: bytes 
     path = tmp_path / "eyes.safetensors"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=rf"^{path}: "):
         Eyes.load(path)
-    assert caught.value.where == path
 
 
 def test_every_wall_matters_to_every_cell() -> None:

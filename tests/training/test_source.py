@@ -116,7 +116,7 @@ def test_a_run_records_the_share_that_it_learns_from_and_scores_all_of_dev(tmp_p
     assert len(made.train) < 20 and len(made.dev) == 6 and "data.train_share" in made.remark
     changes = ["data.train_share=0.5"]
     assert Spec.from_json(Spec.of("quick", changes=changes).to_json(), where="").config.data.train_share == 0.5
-    with pytest.raises(InputError, match="teacher") as caught:
+    with pytest.raises(InputError) as caught:
         Spec.of("spatial-synthetic", changes=changes)
     assert caught.value.where == "--set data.train_share"
 
