@@ -50,12 +50,15 @@ def taught_texts(judge: Path) -> set[str]:
 def draw_kinds(world: World, count: int, *, scenes: int, seed: int, known: set[str]) -> dict[str, tuple[Taught, str]]:
     """New statements by text, each with its kind. The grammar does not say which rules it used, so they are watched."""
     used: list[str] = []
+    english = [module for name, module in sys.modules.items() if name.startswith("veriscene.english.")]
+    homes = {id(rule): each.__name__ for each in english for _, rule in getattr(each, "RULES", ())}
 
     def watched(rule: grammar.Rule) -> grammar.Rule:
         def run(say: Any) -> Any:
             sentence = rule(say)
             if sentence is not None:
-                used.append(f"{rule.__module__.rpartition('.')[2]}.{getattr(rule, '__name__', 'rule').strip('_')}")
+                home = homes[id(rule)].rpartition(".")[2]
+                used.append(f"{home}.{getattr(rule, '__name__', 'rows').strip('_')}")
             return sentence
 
         return run
@@ -69,7 +72,7 @@ def draw_kinds(world: World, count: int, *, scenes: int, seed: int, known: set[s
             used.clear()
             drawn = grammar.draw(rng, language)
             if plain(drawn.text) not in known:
-                kind = " + ".join(sorted(set(used))) or "?"
+                kind = " + ".join(sorted(set(used))) or "logic"
                 found.setdefault(drawn.text, (Taught(drawn.text, drawn.program, drawn.kind, scenes), kind))
     finally:
         grammar.rules = original  # type: ignore[assignment]

@@ -1,6 +1,6 @@
 """Makes a corpus of labelled statements about shelves: python make_corpus.py OUT [STATEMENTS] [SEED] [SCENES].
 
-The templates give about 400 different statements.
+The templates give several thousand different statements.
 
 A statement comes from a template together with its meaning, a program; its label on a scene is the program's value.
 Writes OUT/world.toml and OUT/{train,dev,test}/{train,dev,test}.json, one JSON object per line.
@@ -19,46 +19,62 @@ from veriscene.world.random_scenes import random_scene
 
 WORLD_FILE = Path(__file__).with_name("shelf.toml")
 
-OF_COLOR, OF_KIND = "lambda x: color(x) == {color}", "lambda x: kind(x) == {kind}"
-PRODUCT = "lambda x: color(x) == {color} and kind(x) == {kind}"
+# A kind of product: how it is called, one and several, and its condition on x.
+THINGS = [
+    ("{color} product", "{color} products", "color(x) == {color}"),
+    ("{kind}", "{kind}s", "kind(x) == {kind}"),
+    ("{color} {kind}", "{color} {kind}s", "color(x) == {color} and kind(x) == {kind}"),
+    ("{kind} on offer", "{kind}s on offer", "kind(x) == {kind} and offer(x) == yes"),
+    ("{color} product on offer", "{color} products on offer", "color(x) == {color} and offer(x) == yes"),
+    ("product on offer", "products on offer", "offer(x) == yes"),
+]
+
+
+def those(of: str, condition: str) -> str:
+    return f"filter_obj({of}, lambda x: {condition})"
+
+
+ONE, TWO = those("all_items", "{one}"), those("all_items", "{two}")  # all products of such kinds
+HERE, THERE = those("b", "{one}"), those("b", "{two}")  # those of a shelf
+CHEAPER, DEARER = "{one} and price(x) < {price}", "{one} and price(x) > {price}"
 TEMPLATES = [
-    ("There is a {color} {kind}.", f"Any(all_items, {PRODUCT})"),
-    ("No {kind} is {color}.", f"not Any(all_items, {PRODUCT})"),
-    ("There is no {color} product.", f"not Any(all_items, {OF_COLOR})"),
-    ("There are exactly {n} {kind}s.", f"count(filter_obj(all_items, {OF_KIND})) == {{n}}"),
-    ("There are at least {n} {color} products.", f"count(filter_obj(all_items, {OF_COLOR})) >= {{n}}"),
-    ("At most {n} products are on offer.", "count(filter_obj(all_items, lambda x: offer(x) == yes)) <= {n}"),
+    ("There is a {one}.", f"exist({ONE})"),
+    ("There is no {one}.", f"not exist({ONE})"),
+    ("There are exactly {n} {ones}.", f"count({ONE}) == {{n}}"),
+    ("There are at least {n} {ones}.", f"count({ONE}) >= {{n}}"),
+    ("At most {n} {ones} are here.", f"count({ONE}) <= {{n}}"),
+    ("There are more {ones} than {twos}.", f"count({ONE}) > count({TWO})"),
+    ("A {one} costs more than {price} euros.", f"exist({those('all_items', DEARER)})"),
+    ("No {one} costs less than {price} euros.", f"not exist({those('all_items', CHEAPER)})"),
+    ("Every {one} costs at least {price} euros.", f"not exist({those('all_items', CHEAPER)})"),
+    ("A {one} costs at most {price} euros.", f"exist({those('all_items', '{one} and price(x) <= {price}')})"),
+    ("There is an empty shelf.", "Any(all_boxes, lambda b: count(b) == 0)"),
+    ("Some shelf has exactly {n} {ones}.", f"Any(all_boxes, lambda b: count({HERE}) == {{n}})"),
+    ("Every shelf has a {one}.", f"All(all_boxes, lambda b: exist({HERE}))"),
+    ("Some shelf has no {one}.", f"Any(all_boxes, lambda b: not exist({HERE}))"),
     (
-        "There are more {color} products than {other} products.",
-        f"count(filter_obj(all_items, {OF_COLOR})) > count(filter_obj(all_items, lambda x: color(x) == {{other}}))",
-    ),
-    ("A {kind} costs more than {price} euros.", "Any(all_items, lambda x: kind(x) == {kind} and price(x) > {price})"),
-    (
-        "No {kind} costs less than {price} euros.",
-        "not Any(all_items, lambda x: kind(x) == {kind} and price(x) < {price})",
-    ),
-    ("Every product costs at least {price} euros.", "All(all_items, lambda x: price(x) >= {price})"),
-    (
-        "A {color} product on offer costs at most {price} euros.",
-        "Any(all_items, lambda x: color(x) == {color} and offer(x) == yes and price(x) <= {price})",
-    ),
-    ("There is an empty shelf.", "Any(all_boxes, lambda b: count(b.all_items_in_box()) == 0)"),
-    ("Some shelf has exactly {n} products.", "Any(all_boxes, lambda b: count(b.all_items_in_box()) == {n})"),
-    ("Every shelf has a {color} product.", f"All(all_boxes, lambda b: Any(b.all_items_in_box(), {OF_COLOR}))"),
-    ("Some shelf has no {kind}.", f"Any(all_boxes, lambda b: not Any(b.all_items_in_box(), {OF_KIND}))"),
-    (
-        "One shelf has both a {color} product and a {kind}.",
-        f"Any(all_boxes, lambda b: Any(b.all_items_in_box(), {OF_COLOR}) and Any(b.all_items_in_box(), {OF_KIND}))",
+        "One shelf has both a {one} and a {two}.",
+        f"Any(all_boxes, lambda b: exist({HERE}) and exist({THERE}))",
     ),
     (
-        "On every shelf something costs more than {price} euros.",
-        "All(all_boxes, lambda b: Any(b.all_items_in_box(), lambda x: price(x) > {price}))",
+        "On every shelf a {one} costs more than {price} euros.",
+        f"All(all_boxes, lambda b: exist({those('b', DEARER)}))",
     ),
     ("There are {n} shelves.", "count(all_boxes) == {n}"),
 ]
 
 
-def main(out: Path, statements: int = 300, seed: int = 1, scenes_each: int = 16) -> None:
+def draw_statement(rng: random.Random, world: veriscene.World) -> tuple[str, str]:
+    """Returns a statement and its program."""
+    text, meaning = rng.choice(TEMPLATES)
+    words, conditions = {"n": str(rng.randint(1, 8)), "price": str(rng.randint(2, 19))}, {}
+    for name, thing in zip(("one", "two"), rng.sample(THINGS, 2), strict=True):
+        values = {each: rng.choice(list(world.by_name[each].by_name)) for each in ("color", "kind")}
+        words[name], words[f"{name}s"], conditions[name] = (part.format(**values) for part in thing)
+    return text.format(**words), meaning.format(**{**words, **conditions})
+
+
+def main(out: Path, statements: int = 3000, seed: int = 1, scenes_each: int = 16) -> None:
     """Writes a corpus; half of the scenes of each statement make it true."""
     world, rng = veriscene.World.read(WORLD_FILE), random.Random(seed)
     tried, half = 25 * scenes_each, scenes_each // 2  # scenes of one statement
@@ -68,14 +84,10 @@ def main(out: Path, statements: int = 300, seed: int = 1, scenes_each: int = 16)
     for _ in range(statements * 20):
         if len(lines) == statements:
             break
-        text, meaning = rng.choice(TEMPLATES)
-        color, other = rng.sample(list(world.by_name["color"].by_name), 2)
-        words = {"color": color, "other": other, "kind": rng.choice(list(world.by_name["kind"].by_name))}
-        words |= {"n": str(rng.randint(1, 8)), "price": str(rng.randint(2, 19))}
-        statement = text.format(**words)
+        statement, meaning = draw_statement(rng, world)
         if statement in lines or statement in unbalanced:
             continue
-        program, some = veriscene.parse(meaning.format(**words), world=world), rng.sample(scenes, tried)
+        program, some = veriscene.parse(meaning, world=world), rng.sample(scenes, tried)
         holds = [program.holds(scene) for scene in some]
         if not half <= sum(holds) <= len(holds) - half:
             unbalanced.add(statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from veriscene import worlds
 from veriscene.cli.train import train_reader
 from veriscene.config import ReaderTraining
 from veriscene.errors import InputError
+from veriscene.judge.folders import reader_file
 from veriscene.lab import reader as lab
 from veriscene.lab.reader import train
 from veriscene.language.program import Statement
@@ -34,6 +36,10 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> N
         """Ends the training in its second epoch."""
 
         steps = 0
+        said: ClassVar[list[str]] = []
+
+        def say(self, text: str) -> None:
+            self.said.append(text)
 
         def progress(self, done: int, total: int, *_: object, **__: object) -> None:
             self.steps += 1
@@ -42,6 +48,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> N
 
     with pytest.raises(KeyboardInterrupt):
         train(SHELF, parts, SETTINGS, output=Interrupting())
+    assert sum(" means: " in text for text in Interrupting.said) > 2
     assert Reader.load(parts).language.world == SHELF  # what was written before is usable
     train(SHELF, parts, SETTINGS, resume=True)
     one, other = load_file(whole), load_file(parts)
@@ -95,6 +102,13 @@ def test_the_command_refuses_names_that_are_taken_or_odd(name: str, tmp_path: Pa
     with pytest.raises(InputError) as refused:
         train_reader(tmp_path / name)
     assert refused.value.where == tmp_path / name
+
+
+@pytest.mark.parametrize("name", ["best", "shapeworld"])
+def test_a_training_may_start_from_a_shipped_reader(name: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.safetensors"
+    assert reader_file(str(own)) == own
+    assert Reader.load(reader_file(name)).words
 
 
 def test_the_commands_options_are_the_settings_and_compact_halves_the_file(tmp_path: Path) -> None:

@@ -198,7 +198,9 @@ def train_reader(
     examples: Annotated[
         list[Path] | None, option("The same in plain English, beside those of the grammar; may be repeated.")
     ] = None,
-    start_from: Annotated[Path | None, option("Begin with the weights, and so the sizes, of this reader.")] = None,
+    start_from: Annotated[
+        str | None, option("Begin with the weights, and so the sizes, of this reader's file, or of a shipped model's.")
+    ] = None,
     compact: Annotated[bool, option("Write matrices in eight bits: half the file.", "--compact")] = False,
     resume: Annotated[bool, option("Continue an interrupted training.", "--resume")] = False,
     **settings: Any,
@@ -212,6 +214,7 @@ def train_reader(
     import torch
 
     from veriscene import worlds
+    from veriscene.judge.folders import reader_file
     from veriscene.lab import reader
 
     output.require_one_process("train-reader")
@@ -226,7 +229,7 @@ def train_reader(
         config.read(ReaderTraining, settings, where="train-reader", prefix=""),
         programs=programs or (),
         examples=examples or (),
-        start_from=start_from,
+        start_from=None if start_from is None else reader_file(start_from),
         compact=compact,
         device=device,
         output=output.terminal(),

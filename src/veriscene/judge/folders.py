@@ -57,6 +57,12 @@ def find(name_or_folder: str | Path) -> Path:
     return folder
 
 
+def reader_file(name_or_file: str) -> Path:
+    """Returns the file of a reader: this one, or that of a shipped model."""
+    shipped = {name: folder / READER for name, folder in shipped_checkpoints().items()} | shipped_readers()
+    return shipped.get(name_or_file, Path(name_or_file))
+
+
 def is_repository(name: object) -> bool:
     """Returns whether a model's name is `owner/name` on the hub, not a path: no folder here is called `owner`."""
     match = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None

@@ -41,9 +41,10 @@ from veriscene.data.reader import (
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.english.grammar import VERSION, draw_alike
 from veriscene.english.outside import outside
+from veriscene.english.reading import reading_of
 from veriscene.language.language import Language
 from veriscene.language.program import read_programs
-from veriscene.language.tokens import VALUE, tokens_of
+from veriscene.language.tokens import VALUE, program_of, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.output import Output, Progress, counted
 from veriscene.training.optimization import EMA, Muon, matrices_apart, warmup_cosine
@@ -55,6 +56,7 @@ MAX_WORDS, MAX_TOKENS = 40, 64  # longer statements are not taught
 WORDINGS = 3  # of each drawn statement
 STATEMENTS_PER_BLOCK = 500
 KEPT_EPOCHS = 6
+SHOWN = 8  # of the first statements, as examples of what is taught
 HELD_OUT = {"cuda": 1024, "cpu": 32}  # new statements that are read before each epoch
 WARMUP_STEPS, CLIP_NORM, EMA_DECAY, WEIGHT_DECAY, SMOOTHING = 500, 1.0, 0.999, 0.02, 0.02
 WINDOW = 32  # batches whose statements are drawn and sorted by length together
@@ -175,6 +177,8 @@ def train(
     with closing(Workers(Lessons(world, settings), processes)) as workers, ThreadPoolExecutor(1) as ahead:
         output.say(f"drawing {counted(settings.statements, 'statement')} an epoch")
         first = _joined(workers.make(0))
+        for taught in [each for each in first if each[1].startswith(PLAIN)][:: len(first) // SHOWN]:
+            output.say(f'  "{taught[0]}" means: {_meaning(taught, language)}')
         words, tokens = _vocabularies([*first, *_joined(own)])
         config = ReaderConfig(
             words=len(words) + 2,
@@ -356,6 +360,10 @@ def _grown(
         for name, weight in start.network.state_dict().items():
             weights[name][: len(weight)] = weight
     return Reader(network.to(device), words, tokens, language)
+
+
+def _meaning(taught: Lesson, language: Language) -> str:
+    return reading_of(program_of(taught[1].split("\t")[1:], language))
 
 
 def _joined(blocks: Sequence[Sequence[Lesson]]) -> list[Lesson]:
