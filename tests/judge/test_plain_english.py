@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veriscene
-from veriscene.data.reader import END, Reading
+from veriscene.data.reader import END, Reading, has_negative_number
 from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
@@ -85,6 +85,20 @@ def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes
         verdict = best(text, scene)
         assert not verdict.understood and verdict.verdict is None
         assert json.loads(json.dumps(verdict.to_json()))["verdict"] is None
+
+
+@pytest.mark.parametrize("text", ["There are 2-3 circles.", "There are three blocks -2 of them black.", "2 - 2 - 1"])
+def test_a_dash_is_no_sign(text: str) -> None:
+    assert not has_negative_number(text)
+
+
+def test_probabilities_do_not_depend_on_what_was_read_before(scenes: list[Scene]) -> None:
+    """Where readings are not asked for, what the reader knows from another question is not used."""
+    judge = veriscene.load("best")
+    asked = [(text, scene) for text in ("There is a tower with 3 blocks.", "there are three boxes") for scene in scenes]
+    first = [each.probability for each in judge.stream(asked, readings=False)]
+    judge(asked)
+    assert [each.probability for each in judge.stream(asked, readings=False)] == first
 
 
 def together(seen: float, scene: Scene, *, is_new: bool = False, **reading: float) -> Verdict:

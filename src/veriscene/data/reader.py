@@ -10,7 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,11 @@ CACHED = 4096  # readings of the most recent statements
 # Share of the dialect from which on a network decides alone; readers, taught with smoothed labels, say at most 0.985.
 SURE_DIALECT = 0.9
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
-_NEGATIVE = re.compile(r"(?:^|[\s(])[-−–]\d")  # not a range (2-3), nor a dash between spaces
+# Not a range (2-3), nor a dash: "three blocks -2 of them black".
+_NEGATIVE = re.compile(
+    r"(?:^|\(|\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\s)\s*[-−–]\d",
+    re.IGNORECASE,
+)
 
 
 def has_negative_number(text: str) -> bool:
@@ -91,6 +95,10 @@ class Reading:
     dialect: float  # probability that it is worded in the corpus's dialect,
     outside: float  # and that it is about something else
     is_brief: bool = False  # whether its program was not asked for, if it is in dialect
+
+    def in_brief(self) -> Reading:
+        """Returns what is read where the program is not asked for, whether or not it is known."""
+        return replace(self, program=None, is_brief=True) if self.dialect > SURE_DIALECT else self
 
     @cached_property
     def text(self) -> str | None:

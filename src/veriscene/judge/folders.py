@@ -59,8 +59,8 @@ def find(name_or_folder: str | Path) -> Path:
 
 def reader_file(name_or_file: str) -> Path:
     """Returns the file of a reader: this one, or that of a shipped model."""
-    shipped = {name: folder / READER for name, folder in shipped_checkpoints().items()} | shipped_readers()
-    return shipped.get(name_or_file, Path(name_or_file))
+    own = {name: folder / READER for name, folder in shipped_checkpoints().items() if (folder / READER).is_file()}
+    return (own | shipped_readers()).get(name_or_file, Path(name_or_file))
 
 
 def is_repository(name: object) -> bool:

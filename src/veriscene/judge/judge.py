@@ -295,11 +295,13 @@ class NetworkJudge(Judge):
             return verdicts
         statements = [asked.statement for asked in questions]
         is_new = {text: self.has_new_words(text) for text in dict.fromkeys(statements)}
-        # Where the network decides alone, the program would only be told.
+        # Where the network decides alone, the program would only be told, and tell whether the reader disagrees.
         brief = set() if readings else {text for text, new in is_new.items() if not new}
+        known = zip(statements, self.reader.read(statements, brief), strict=True)
+        read = [each.in_brief() if text in brief else each for text, each in known]
         return [
             with_reading(verdict, question, reading, is_new=is_new[question.statement], is_told=readings)
-            for verdict, question, reading in zip(verdicts, questions, self.reader.read(statements, brief), strict=True)
+            for verdict, question, reading in zip(verdicts, questions, read, strict=True)
         ]
 
     def has_new_words(self, statement: str) -> bool:

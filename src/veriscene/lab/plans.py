@@ -167,7 +167,7 @@ TAUGHT_ORDERS = Plan(
 )
 
 # A third of the statements are the general grammar's, and items know their box if a statement names one.
-_GENERAL = ("teacher.statements=30000", "teacher.plain=0.33", "model.box_index=true", "training.epochs=9")
+_GENERAL = ("teacher.plain=0.33", "model.box_index=true")
 BEYOND = Plan(
     "Beyond the paper",
     (

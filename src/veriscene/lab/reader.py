@@ -172,6 +172,7 @@ def train(
         ]
         for wording, paths in ((DIALECT, programs), (PLAIN, examples))
     ]
+    start = None if start_from is None else Reader.load(start_from)
     torch.manual_seed(settings.seed)
     processes = settings.workers or usable_cores()
     with closing(Workers(Lessons(world, settings), processes)) as workers, ThreadPoolExecutor(1) as ahead:
@@ -187,10 +188,10 @@ def train(
             feedforward=4 * settings.dim,
             layers=settings.layers,
         )
-        if start_from is None:
+        if start is None:
             reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
         else:
-            reader = _grown(Reader.load(start_from), words, tokens, language, device)
+            reader = _grown(start, words, tokens, language, device)
         reader.grammar = VERSION
         training = _Training(reader, settings, own, device)
         begin = 0

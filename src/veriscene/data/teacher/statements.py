@@ -47,7 +47,7 @@ def check_files(paths: Sequence[Path], world: World) -> None:
 
 def read_statements(path: Path, world: World, *, scenes: int) -> list[Taught]:
     """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
-    found = _parsed(path.resolve(), world, digest([path]))
+    found = _parsed(path, world, digest([path]))
     return [Taught(each.text, each.program, each.kind, scenes) for each in found]
 
 

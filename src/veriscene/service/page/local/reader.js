@@ -20,7 +20,8 @@ const WORD = new RegExp(
 export const splitWords = (text) => text.toLowerCase().replaceAll("’", "'").match(WORD) ?? [];
 
 /** Whether a statement has a negative number in digits. */
-export const hasNegativeNumber = (text) => /(?:^|[\s(])[-−–]\p{Nd}/u.test(text);
+export const hasNegativeNumber = (text) => NEGATIVE.test(text);
+const NEGATIVE = /(?:^|\(|\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\s)\s*[-−–]\p{Nd}/iu;
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
