@@ -50,6 +50,8 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> N
         train(SHELF, parts, SETTINGS, output=Interrupting())
     assert sum(" means: " in text for text in Interrupting.said) > 2
     assert Reader.load(parts).language.world == SHELF  # what was written before is usable
+    with pytest.raises(InputError):
+        train(SHELF, parts, SETTINGS, compact=True, resume=True)
     train(SHELF, parts, SETTINGS, resume=True)
     one, other = load_file(whole), load_file(parts)
     assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from copy import deepcopy
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from veriscene import worlds
+from veriscene import files, worlds
 from veriscene.config import ReaderTraining
 from veriscene.data.reader import (
     DIALECT,
@@ -161,8 +161,15 @@ def train(
     sizes then. With `compact` the file's matrices have eight bits a weight.
     """
     device, output = device or torch.device("cpu"), output or Output()
-    if files := [*programs, *examples]:
-        output.say(f"reading {', '.join(map(str, files))}")
+    if given := [*programs, *examples]:
+        output.say(f"reading {', '.join(map(str, given))}")
+    # What must be the same to resume, besides the settings.
+    sources = {
+        "files": files.digest(given),
+        "start_from": files.digest([start_from]) if start_from else "",
+        "compact": compact,
+        "grammar": VERSION,
+    }
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
     own = [
         [
@@ -193,7 +200,7 @@ def train(
         else:
             reader = _grown(start, words, tokens, language, device)
         reader.grammar = VERSION
-        training = _Training(reader, settings, own, device)
+        training = _Training(reader, settings, own, device, sources)
         begin = 0
 
         def draw(epoch: int) -> Rows:
@@ -220,9 +227,15 @@ def train(
 
 class _Training:
     def __init__(
-        self, reader: Reader, settings: ReaderTraining, own: Sequence[Sequence[Lesson]], device: torch.device
+        self,
+        reader: Reader,
+        settings: ReaderTraining,
+        own: Sequence[Sequence[Lesson]],
+        device: torch.device,
+        sources: Mapping[str, object],
     ) -> None:
         """`own` are the lessons of program files, and those of files of plain English."""
+        self.sources = sources
         self.reader, self.network, self.settings, self.device = reader, reader.network, settings, device
         self.book = Book(reader)
         self.own = [self.book.write(lessons) for lessons in own]
@@ -346,7 +359,7 @@ class _Training:
 
     @property
     def _settings(self) -> dict[str, object]:
-        return {**asdict(self.settings), "workers": 0}  # their number changes nothing
+        return {**asdict(self.settings), "workers": 0, **self.sources}  # the number of workers changes nothing
 
 
 def _grown(

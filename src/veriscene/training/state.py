@@ -117,7 +117,7 @@ def save_progress(
     """Writes, completely or not at all, what `restore_progress` needs to continue from this position."""
     stream = io.BytesIO()
     state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "ema": ema.weights}
-    torch.save({**state, "settings": json.dumps(settings), "position": position}, stream)
+    torch.save({**state, "settings": json.dumps(settings, sort_keys=True), "position": position}, stream)
     files.write_bytes(path, stream.getvalue())
 
 
@@ -130,7 +130,7 @@ def restore_progress(
     try:
         state = files.load_torch(path, device=str(next(network.parameters()).device))
         position: dict[str, float] = state["position"]
-        is_same = state["settings"] == json.dumps(settings)
+        is_same = state["settings"] == json.dumps(settings, sort_keys=True)
         if is_same:
             network.load_state_dict(state["network"])
             optimizer.load_state_dict(state["optimizer"])
