@@ -11,7 +11,7 @@ const CHIPS = {
     ["Every box has at least one black item.", SCATTER],
     ["There are more triangles than circles.", SCATTER],
     ["Exactly one tower has a yellow block at the top.", TOWERS],
-    ["There is an odd number of items.", SCATTER, true],
+    ["Every shape appears as often as every other.", SCATTER, true],
     ["If you removed the top block of the left tower, two towers would be equally tall.", TOWERS, true],
   ],
 };
