@@ -187,19 +187,8 @@ def train(
         first = _joined(workers.make(0))
         for taught in [each for each in first if each[1].startswith(PLAIN)][:: len(first) // SHOWN]:
             output.say(f'  "{taught[0]}" means: {_meaning(taught, language)}')
-        words, tokens = _vocabularies([*first, *_joined(own)])
-        config = ReaderConfig(
-            words=len(words) + 2,
-            tokens=len(tokens),
-            dim=settings.dim,
-            feedforward=4 * settings.dim,
-            layers=settings.layers,
-        )
-        if start is None:
-            reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
-        else:
-            reader = _grown(start, words, tokens, language, device)
-        reader.grammar = VERSION
+        reader = _new_reader(settings, language, [*first, *_joined(own)], start, device)
+        reader.is_compact = compact
         training = _Training(reader, settings, own, device, sources)
         begin = 0
 
@@ -217,7 +206,7 @@ def train(
                 upcoming = ahead.submit(draw, epoch + 1)
             steps = partial(output.progress, text=f"epoch {epoch + 1} of {settings.epochs} (steps)")
             loss, exact = training.epoch(epoch, tables, steps)
-            training.save(out, state_file, epoch + 1, compact=compact)
+            training.save(out, state_file, epoch + 1)
             output.say(
                 f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}"
             )
@@ -347,9 +336,9 @@ class _Training:
         is_same = (written[:, :size] == tokens[:, :size]).all(1) & (tokens[:, size:] == PAD).all(1)
         return float(is_same.float().mean())
 
-    def save(self, out: Path, state_file: Path, epoch: int, *, compact: bool) -> None:
+    def save(self, out: Path, state_file: Path, epoch: int) -> None:
         with self.ema.applied():
-            self.reader.save(out, compact=compact)
+            self.reader.save(out)
         save_progress(state_file, self.network, self.optimizer, self.ema, settings=self._settings, epoch=epoch)
 
     def restore(self, state_file: Path) -> int:
@@ -360,6 +349,26 @@ class _Training:
     @property
     def _settings(self) -> dict[str, object]:
         return {**asdict(self.settings), "workers": 0, **self.sources}  # the number of workers changes nothing
+
+
+def _new_reader(
+    settings: ReaderTraining, language: Language, lessons: Sequence[Lesson], start: Reader | None, device: torch.device
+) -> Reader:
+    """Returns an untrained reader that knows the words and tokens of these lessons, or one that grew from `start`."""
+    words, tokens = _vocabularies(lessons)
+    if start is None:
+        config = ReaderConfig(
+            words=len(words) + 2,
+            tokens=len(tokens),
+            dim=settings.dim,
+            feedforward=4 * settings.dim,
+            layers=settings.layers,
+        )
+        reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
+    else:
+        reader = _grown(start, words, tokens, language, device)
+    reader.grammar = VERSION
+    return reader
 
 
 def _grown(
