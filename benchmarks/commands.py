@@ -73,6 +73,7 @@ def quality(
     seeds: Annotated[int, option("How many seeds, from 1 on.", min=1, max=100)] = 3,
     plain: Annotated[bool, option("Also time the plain implementation.", "--plain")] = False,
     limit_s: Annotated[float, option("Seconds after which a run ends.", min=1)] = 900.0,
+    to_the_end: Annotated[bool, option("Train on after the goal, and report the final score.", "--to-the-end")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Time to quality: seconds from the start of a new process, with empty caches, to a dev accuracy.
@@ -93,7 +94,7 @@ def quality(
     if plain:
         _check_plain(models.load_preset(preset, changes or []).model.name)
     files = tuple(map(str, programs or []))
-    task = measured.Task(preset, str(data), goal, limit_s, programs=files, changes=tuple(changes or []))
+    task = measured.Task(preset, str(data), goal, limit_s, files, tuple(changes or []), to_the_end)
     output = terminal()
     try:
         result = measured.measure(task, seeds=seeds, plain=plain, output=output)

@@ -60,6 +60,7 @@ class Task:
     limit: float  # seconds, for each run
     programs: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    to_the_end: bool = False  # whether training goes on after the goal, to know what it costs or gains in the end
 
     def spec(self, seed: int) -> Spec:
         """Raises InputError for settings that do not fit."""
@@ -83,6 +84,7 @@ class Run:
     examples: int = 0  # the last batch of an epoch, which may be short, counts as a whole one
     scores: int = 0
     accuracy: float = 0.0  # the best on dev so far, in percent
+    final: float | None = None  # the best of the whole training, if it was not ended at the goal
 
 
 @dataclass
@@ -219,10 +221,12 @@ def train_to_goal(
 ) -> None:
     """Trains until a dev score reaches the goal; `tell` is given the fields of a `Run` after each event until then."""
     machine, spec = Machine(), task.spec(seed)
-    run, before = Run(seed, str(machine)), None
+    run, before, best = Run(seed, str(machine)), None, 0.0
 
     def on_event(event: Event) -> None:
-        nonlocal before
+        nonlocal before, best
+        if isinstance(event, Scored):
+            best = max(best, 100 * event.line.dev_accuracy)
         if run.reached:
             return
         now = time.monotonic() - started
@@ -239,13 +243,16 @@ def train_to_goal(
             if not run.scores:  # until now the line's seconds are those of training alone, without waiting
                 run.start_up = now - since - run.waiting - line.seconds
             run.training = now - run.start_up - run.waiting - run.scoring
-            run.step, run.scores, run.accuracy = line.step, run.scores + 1, max(run.accuracy, score)
+            run.step, run.scores, run.accuracy = line.step, run.scores + 1, best
             run.reached = score >= task.goal - 1e-9  # percents are rounded
         run.examples = run.step * spec.config.training.batch
         before = event
         tell(asdict(run))
 
-    train(spec, folder, on_event=on_event, stop_after=lambda line: run.reached, machine=machine)
+    train(spec, folder, on_event=on_event, stop_after=lambda line: run.reached and not task.to_the_end, machine=machine)
+    if task.to_the_end:
+        run.final = best
+        tell(asdict(run))
 
 
 def time_plain(task: Task, seed: int, steps: int, scores: int, started: float) -> PlainRun:
@@ -321,7 +328,8 @@ def _lines(result: Quality) -> Iterator[str]:
         if run.reached:
             parts = f"{run.start_up:.1f} start-up, {run.waiting:.1f} waiting for examples"
             parts += f", {run.training:.1f} training, {run.scoring:.1f} scoring"
-            yield f"  seed {run.seed}: {run.seconds:.1f} s ({parts}), {at}"
+            end = "" if run.final is None else f"; in the end {run.final:.1f} %"
+            yield f"  seed {run.seed}: {run.seconds:.1f} s ({parts}), {at}{end}"
         else:
             yield f"  seed {run.seed}: not reached in {run.seconds:.1f} s (limit {result.limit:g} s), {at}"
     yield f"  median {_text(result.median_seconds)}"

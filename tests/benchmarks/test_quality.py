@@ -38,6 +38,13 @@ def test_a_run_ends_at_the_goal_and_the_plain_one_is_given_its_steps(corpus: str
     assert f"extrapolated from {bench.MEASURED_STEPS} measured steps" in bench.describe(result)
 
 
+def test_a_run_can_go_on_to_its_end_without_a_change_of_its_times(corpus: str) -> None:
+    task = bench.Task("biatt-pointer", corpus, goal=0.1, limit=120, changes=(*SMALL, *SHORT), to_the_end=True)
+    (run,) = bench.measure(task, seeds=1, plain=False, output=Output()).runs
+    assert run.reached and run.step < 10 and run.final >= run.accuracy >= 0.1
+    assert run.seconds == pytest.approx(run.start_up + run.training + run.scoring)
+
+
 def test_a_teachers_run_waits_for_its_examples(corpus: str) -> None:
     changes = ("model.hidden=8", "model.layers=1", "teacher.statements=20", "teacher.grammar_scenes=2", *SHORT)
     task = bench.Task("spatial-programs", corpus, goal=0.1, limit=120, changes=changes)
