@@ -64,6 +64,46 @@ def train(
 
 
 @bench.command()
+def kernels(
+    data: DataFolder = None,
+    repeats: Annotated[int, option("Measurements per side, taken in turns.", min=1)] = 3,
+    changes: Changes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Our own kernels: steps with and without them, and where the time of a step goes.
+
+    Needs a GPU. Presets: biatt-pointer and spatial-synthetic, at batch 64 in tf32 and 512 in bf16.
+
+    Example: veriscene bench kernels --data nlvr
+    """
+    from veriscene import worlds
+    from veriscene.world.corpus import split_file
+    from veriscene.worlds.nlvr import synthetic
+
+    measured = _load("kernels")
+    device = _load("costs").device_named("cuda")
+    examples = synthetic.build(3000, seed=1)["train"] if data is None else worlds.read(split_file(data, "train"))
+    results = []
+    for preset, batch, precision in measured.CASES:
+        with progress_bar(f"{preset}, batch {batch}, {precision} (steps)") as progress:
+            found = measured.measure(
+                preset,
+                examples,
+                batch=batch,
+                precision=precision,
+                repeats=repeats,
+                device=device,
+                changes=changes or [],
+                progress=progress,
+            )
+        results.append(asdict(found))
+        if not as_json:
+            print(measured.describe(found), flush=True)
+    if as_json:
+        print(json.dumps({"kernels": results}))
+
+
+@bench.command()
 def quality(
     data: DataFolder = None,
     preset: Annotated[str, option("What is trained: a preset, or a TOML file.")] = "biatt-pointer",

@@ -17,6 +17,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Judgement, Model, Order, evaluating
 from veriscene.models.biatt import BiATT, BiATTConfig, BiENC
+from veriscene.models.layers import kernels
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.recurrence import (
@@ -138,6 +139,10 @@ class Pointer(nn.Module):
     @torch.no_grad()
     def order(self, context: Context, choose: Choose) -> Tensor:
         """π (batch, box, item): a permutation of a box's items, followed by the padding in place."""
+        if choose in (greedy, sampled) or isinstance(choose, Drawn):
+            fused = kernels.load("fused_pointing", context.keys.device)
+            if fused is not None and fused.fits(context.keys):
+                return self._order_on_gpu(context, choose, fused)
         e, counts, state = context.e, context.counts, context.state
         gates = gates_of(e, self.decoder)
         gate = gates_of(self.start, self.decoder).expand(counts.numel(), -1)
@@ -154,6 +159,20 @@ class Pointer(nn.Module):
             free = free & (slots != chosen[..., None])
             gate = take_items(gates, chosen[..., None]).flatten(0, 2)
         return torch.stack(order, dim=2)
+
+    def _order_on_gpu(self, context: Context, choose: Choose, fused: Any) -> Tensor:
+        """As `order`, with one kernel for each choice."""
+        noise = choose.noise if isinstance(choose, Drawn) else sampler(context.e).noise if choose is sampled else None
+        gates, state = gates_of(context.e, self.decoder), context.state
+        gate = gates_of(self.start, self.decoder).expand(context.counts.numel(), -1)
+        order = context.counts.new_empty(context.e.shape[:3])
+        for place, kept in enumerate(context.kept):
+            state = lstm_step(gate, self.decoder, state)
+            s = state[0].view_as(kept) * kept
+            words = context.word_keys, context.word_values, context.word_mask
+            own = s @ self._of_state().T
+            gate = fused.choose(place, s, own, *words, context.keys, context.counts, gates, noise, order)
+        return order
 
     def log_probability(self, context: Context, order: Tensor) -> tuple[Tensor, Tensor]:
         """log p(π | s, o), (batch,), and the entropy of the choices that lead to π, added up, (batch,): once the order
@@ -176,8 +195,11 @@ class Pointer(nn.Module):
     def _attentional_state(self, s: Tensor, context: Context) -> Tensor:
         """s̃ = tanh(W [c; s]), c the words' mean under softmax_i(s' B h_i)."""
         weights = masked_softmax(torch.einsum("bjd,btd->bjt", s, context.word_keys), context.word_mask)
-        of_state = self.attentional.weight[:, -s.size(-1) :]
-        return torch.tanh(weights @ context.word_values + s @ of_state.T)
+        return torch.tanh(weights @ context.word_values + s @ self._of_state().T)
+
+    def _of_state(self) -> Tensor:
+        """The part of W in W [c; s] that belongs to s."""
+        return self.attentional.weight[:, -self.decoder.hidden_size :]
 
 
 class BiATTPointer(Model):
@@ -290,13 +312,22 @@ def sampled(_place: int, log_p: Tensor) -> Tensor:
     return (log_p + _gumbel(torch.empty_like(log_p))).argmax(dim=-1)
 
 
-def sampler(e: Tensor, samples: int = 1) -> Choose:
-    """Like `sampled`, with the noise of all places drawn now, for items e (batch, box, item, dim)."""
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Is like `sampled`, with the noise of all places drawn before: (batch, box, place, item)."""
+
+    noise: Tensor
+
+    def __call__(self, place: int, log_p: Tensor) -> Tensor:
+        return (log_p + self.noise[:, :, place]).argmax(dim=-1)
+
+
+def sampler(e: Tensor, samples: int = 1) -> Drawn:
+    """Draws the noise of choices among items e (batch, box, item, dim), or of several choices for each example."""
     batch, boxes, items, _ = e.shape
     dtype = torch.promote_types(e.dtype, torch.float32)
     # Examples come first, so that those that fill up a batch do not change the noise of the others.
-    noise = _gumbel(torch.empty(batch * samples, boxes, items, items, dtype=dtype, device=e.device))
-    return lambda place, log_p: (log_p + noise[:, :, place]).argmax(dim=-1)
+    return Drawn(_gumbel(torch.empty(batch * samples, boxes, items, items, dtype=dtype, device=e.device)))
 
 
 def _gumbel(noise: Tensor) -> Tensor:

@@ -2,7 +2,8 @@
 
 A small LSTM on a GPU is bound by kernel launches. So the gates of all inputs are computed in one matrix product; each
 step then needs one product and one fused kernel, in the forward and in the backward pass, and both directions run in
-parallel. On a CPU torch's own LSTM is faster. Both give the same values.
+parallel. In bf16 and tf32, fused_lstm.py makes one kernel of the two. On a CPU torch's own LSTM is faster. They all
+give the same values, up to rounding.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.overrides import handle_torch_function, has_torch_function
+
+from veriscene.models.layers import kernels
 
 CLOSED = -1e4  # the input gate is exactly zero at this value
 State = tuple[Tensor, Tensor]  # hidden output and cell, (row, hidden) each
@@ -128,8 +131,15 @@ def _chain(
         gates = torch.cat([input_gates.masked_fill(closed, CLOSED), rest], dim=-1)
     initial = state or (gates.new_zeros(gates.size(1), weight_hh.size(1)),) * 2
     converted = (tensor.to(gates.dtype) for tensor in (weight_hh, bias_ih, bias_hh, *initial))
-    results: State = Chain.apply(gates, *converted)  # type: ignore[no-untyped-call]
+    results: State = _implementation(gates, weight_hh.size(1)).apply(gates, *converted)  # type: ignore[no-untyped-call]
     return results
+
+
+def _implementation(gates: Tensor, hidden: int) -> type[torch.autograd.Function]:
+    """Chooses what computes gates (step, row, 4 hidden)."""
+    fused = kernels.load("fused_lstm", gates.device)
+    kind: type[torch.autograd.Function] = fused.FusedChain if fused is not None and fused.fits(gates, hidden) else Chain
+    return kind
 
 
 class Chain(torch.autograd.Function):
