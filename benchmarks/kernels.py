@@ -25,7 +25,6 @@ import train as speed
 from veriscene import models
 from veriscene.models.captured import tf32
 from veriscene.models.layers import kernels
-from veriscene.training.half import HalfWeights
 from veriscene.world.examples import Example
 
 CASES = (  # preset, batch, precision
@@ -68,14 +67,13 @@ class Gain:
 
 
 @contextmanager
-def no_kernels() -> Iterator[None]:
-    """What is captured meanwhile uses torch's operations alone."""
-    call, HalfWeights.__call__ = HalfWeights.__call__, lambda self, *arguments: self.model(*arguments)  # type: ignore[method-assign]
-    kernels.enabled = False
+def kernels_are(enabled: bool) -> Iterator[None]:
+    """What is captured meanwhile uses our kernels, or torch's operations alone."""
+    before, kernels.enabled = kernels.enabled, enabled
     try:
         yield
     finally:
-        HalfWeights.__call__, kernels.enabled = call, True  # type: ignore[method-assign]
+        kernels.enabled = before
 
 
 def measure(
@@ -102,11 +100,8 @@ def measure(
         for fused in (False, True):
             torch.manual_seed(0)
             model = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
-            if fused:
+            with kernels_are(fused):
                 steps[fused] = speed.our_step(model.to(device), config, source, advance)
-            else:
-                with no_kernels():
-                    steps[fused] = speed.our_step(model.to(device), config, source, advance)
         turns = {fused: speed.turn_of(step, device, lambda: None) for fused, step in steps.items()}
         for turn in turns.values():
             turn(0.0)

@@ -11,7 +11,6 @@ import torch
 from samples import yellow_circle_examples
 from scripts import script
 from veriscene.models.layers import kernels
-from veriscene.training.half import HalfWeights
 
 bench = script("kernels")
 SMALL = ("model.embedding=4", "model.hidden=6", "model.joint=6", "model.mlp=5")
@@ -29,12 +28,13 @@ def test_both_sides_are_measured_and_no_profile_is_made_up_on_a_cpu(
     assert json.loads(json.dumps(asdict(gain)))["batch"] == 4 and f"ratio {gain.ratio:.2f}" in bench.describe(gain)
 
 
-def test_kernels_are_off_within_the_context_only() -> None:
-    call = HalfWeights.__call__
-    with pytest.raises(ZeroDivisionError), bench.no_kernels():
-        assert not kernels.enabled and HalfWeights.__call__ is not call
+@pytest.mark.parametrize("enabled", [False, True])
+def test_kernels_are_switched_within_the_context_only(enabled: bool) -> None:
+    before = kernels.enabled
+    with pytest.raises(ZeroDivisionError), bench.kernels_are(enabled):
+        assert kernels.enabled is enabled
         raise ZeroDivisionError
-    assert kernels.enabled and HalfWeights.__call__ is call
+    assert kernels.enabled is before
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,12 @@ if HAS_TRITON := find_spec("triton") is not None:
     from veriscene.models.layers import fused_lstm
     from veriscene.models.layers.fused_lstm import FusedChain, Tiles
 
+
+@pytest.fixture(autouse=True)
+def kernels_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "enabled", True)
+
+
 # A few of those that fused_lstm.py may choose: rows, units, share (0: all), depth.
 TILINGS = [(16, 32, 32, 32), (32, 32, 32, 32), (16, 32, 0, 32), (32, 16, 0, 16)]
 Arguments = list[Tensor]

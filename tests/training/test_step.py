@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from veriscene.config import ModelConfig, TrainingConfig
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import MODELS, Model
+from veriscene.models.captured import tf32
+from veriscene.models.layers import kernels
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, padded
 from veriscene.world.examples import Example
@@ -210,6 +213,20 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
 @pytest.mark.parametrize("name", ["biatt-pointer", "spatial"])
 def test_the_captured_step_equals_the_plain_one_with_muon(name: str) -> None:
     test_the_captured_step_equals_the_plain_one(name, TrainingConfig(optimizer="muon"))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "spatial"])
+def test_the_captured_step_equals_the_plain_one_with_our_kernels(
+    name: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "hidden", 32)  # the smallest that the LSTM's kernel computes
+    monkeypatch.setattr(kernels, "enabled", True)
+    if kernels.load("fused_lstm", torch.device("cuda")) is None:
+        pytest.skip("Triton does not work here")
+    with tf32() if precision == "tf32" else nullcontext():
+        test_the_captured_step_equals_the_plain_one(name, TrainingConfig(precision=precision))
 
 
 def shuffled(corpus: Batch) -> Batch:

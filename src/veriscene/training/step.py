@@ -20,6 +20,7 @@ from veriscene.config import TrainingConfig
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.models.base import Model
+from veriscene.models.layers import kernels
 from veriscene.training.half import HalfWeights
 from veriscene.training.optimization import Loss, objective, r_drop
 from veriscene.training.source import Epoch
@@ -80,7 +81,7 @@ class Step(ABC):
         # Without autocast's cache, which would reuse weights cast under no_grad where gradients are needed.
         half = settings.precision == "bf16" and device == "cuda"
         with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
-            judgement = self.in_half(batch) if half else self.model(batch)
+            judgement = self.in_half(batch) if half and kernels.enabled else self.model(batch)
         loss = objective(
             judgement,
             labels,

@@ -1,7 +1,12 @@
-"""Where our Triton kernels can be used: on a GPU, if Triton works there. Otherwise torch's operations do the same."""
+"""Where our own kernels are used: on a GPU where Triton works, if they are asked for. Otherwise torch's operations do
+the same.
+
+They are off by default, because they have only been run in Triton's interpreter so far, and built for an H200.
+"""
 
 from __future__ import annotations
 
+import os
 import warnings
 from functools import cache
 from importlib import import_module
@@ -10,7 +15,7 @@ from types import ModuleType
 
 import torch
 
-enabled = True  # False: torch's operations everywhere, as on a CPU
+enabled = os.environ.get("VERISCENE_KERNELS") == "1"
 
 
 def load(name: str, device: torch.device) -> ModuleType | None:
