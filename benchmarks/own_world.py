@@ -21,7 +21,7 @@ from typing import Any
 
 from veriscene import worlds
 from veriscene.data.teacher.maker import label
-from veriscene.data.teacher.statements import Taught, draw_statements, plain
+from veriscene.data.teacher.statements import Taught, draw_statements
 from veriscene.data.teacher.workers import usable_cores
 from veriscene.english import grammar
 from veriscene.errors import InputError
@@ -31,7 +31,7 @@ from veriscene.judge.judge import Judge, checked
 from veriscene.judge.question import Verdict
 from veriscene.metrics import accuracy as metrics
 from veriscene.training.spec import SPEC, Record
-from veriscene.world.examples import Example
+from veriscene.world.examples import Example, normalized
 from veriscene.world.schema import World
 
 WORST = 10  # kinds of error
@@ -44,7 +44,7 @@ def taught_texts(judge: Path) -> set[str]:
         return set()
     spec = Record.read(run).spec
     drawn = draw_statements(spec.world, spec.config.teacher, usable_cores(), lambda done, total: None)
-    return {plain(each.text) for each in drawn}
+    return {normalized(each.text) for each in drawn}
 
 
 def draw_kinds(world: World, count: int, *, scenes: int, seed: int, known: set[str]) -> dict[str, tuple[Taught, str]]:
@@ -71,7 +71,7 @@ def draw_kinds(world: World, count: int, *, scenes: int, seed: int, known: set[s
         while len(found) < count:
             used.clear()
             drawn = grammar.draw(rng, language)
-            if plain(drawn.text) not in known:
+            if normalized(drawn.text) not in known:
                 kind = " + ".join(sorted(set(used))) or "logic"
                 found.setdefault(drawn.text, (Taught(drawn.text, drawn.program, drawn.kind, scenes), kind))
     finally:

@@ -23,7 +23,7 @@ from veriscene.data.encoder import Input, ItemOrder
 from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
 from veriscene.data.teacher.maker import Made, Maker, Store, label
-from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
+from veriscene.data.teacher.statements import Taught, draw_statements, read_statements
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.english.reading import reading_of
@@ -34,7 +34,7 @@ from veriscene.language.program import Program
 from veriscene.output import Progress, counted, silent
 from veriscene.world import corpus
 from veriscene.world.corpus import split_file
-from veriscene.world.examples import Example
+from veriscene.world.examples import Example, normalized
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 
@@ -417,7 +417,7 @@ class TeacherSource(Source):
         """Lists the texts that have several programs."""
         meanings: dict[str, set[Program]] = {}
         for each in self.statements:
-            meanings.setdefault(plain(each.text), set()).add(each.program)
+            meanings.setdefault(normalized(each.text), set()).add(each.program)
         return [text for text, programs in meanings.items() if len(programs) > 1]
 
 

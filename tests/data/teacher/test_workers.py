@@ -17,13 +17,14 @@ from teacher_toys import config, corpus, programs, teacher
 from some_worlds import NLVR, SHELF
 from veriscene import worlds
 from veriscene.data.teacher.maker import Maker, label
-from veriscene.data.teacher.statements import draw_statements, plain
+from veriscene.data.teacher.statements import draw_statements
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.training.log import Event, Step, read_log
 from veriscene.training.source import DEV_SCENES, TeacherSource
 from veriscene.training.spec import CORPUS, Record, Spec, scored_split
 from veriscene.training.train import train
+from veriscene.world.examples import normalized
 from veriscene.world.schema import World
 from waiting import wait_until
 
@@ -94,12 +95,12 @@ def test_without_a_corpus_no_text_or_program_of_dev_is_taught(world: World) -> N
     ) as one:
         taught, dev = one.statements, one.dev_examples
         assert all(each.text in one.introduction for each in taught[::12])
-    texts, programs = {plain(each.text) for each in taught}, {each.program for each in taught}
+    texts, programs = {normalized(each.text) for each in taught}, {each.program for each in taught}
     settings = replace(config().teacher, statements=60, plain=1.0, seed=99)
     new = draw_statements(world, settings, 1, lambda done, total: None, known=taught, held_out=True)
     assert len(new) == 60
-    assert not texts & {plain(each.text) for each in new} and not programs & {each.program for each in new}
-    assert not texts & {plain(example.statement) for example in dev} and len(dev) == 60 * DEV_SCENES
+    assert not texts & {normalized(each.text) for each in new} and not programs & {each.program for each in new}
+    assert not texts & {normalized(example.statement) for example in dev} and len(dev) == 60 * DEV_SCENES
     by_text = {each.text: each.program for each in new}
     for example in label(world, new, seed=3):
         assert by_text[example.statement].holds(example.scene) == example.label

@@ -18,6 +18,7 @@ from veriscene.errors import InputError
 from veriscene.files import digest
 from veriscene.language.program import Program, Statement, read_programs
 from veriscene.output import Progress
+from veriscene.world.examples import normalized
 from veriscene.world.schema import World
 
 MAX_ROUNDS = 200  # of drawing as many statements as are wanted
@@ -55,11 +56,6 @@ def read_statements(path: Path, world: World, *, scenes: int) -> list[Taught]:
 @lru_cache(maxsize=16)
 def _parsed(path: Path, world: World, _digest: str) -> list[Statement]:
     return read_programs(path, worlds.language(world), kinds=worlds.scene_kinds(world))
-
-
-def plain(text: str) -> str:
-    """Returns what two texts have in common that differ only in capitals and a full stop."""
-    return text.lower().rstrip(" .")
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,7 @@ def draw_statements(
     count, found = teacher.statements, dict[str, Taught]()
     if not count:
         return []
-    taken, programs = {plain(each.text) for each in known}, {each.program for each in known if held_out}
+    taken, programs = {normalized(each.text) for each in known}, {each.program for each in known if held_out}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(
         world, teacher.level, teacher.plain, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size
@@ -148,7 +144,7 @@ def draw_statements(
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
             for each in chain(*blocks):
-                if plain(each.text) not in taken and each.program not in programs:
+                if normalized(each.text) not in taken and each.program not in programs:
                     found.setdefault(each.text, Taught(each.text, each.program, each.kind, teacher.grammar_scenes))
             progress(min(count, len(found)), count)
             if len(found) >= count:
