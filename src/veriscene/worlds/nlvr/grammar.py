@@ -173,8 +173,10 @@ USUAL: Mapping[SceneKind, Mapping[str, float]] = {
     "scatter": {"all": 11.5, "": 3.8, "same": 3.8},
 }
 USUAL_SHARE = 0.36  # of things that meet a condition
+MORE = 83, 14, 2, 1  # How often a number is larger by 0, 1, …
 SETS = {"": "[{}]", "all": "[{} in all_items]", "same": "[{} in x.box.all_items_in_box()]", "boxes": "{{{}}}"}
 PLURAL = {"is": "are", "has": "have", "contains": "contain", "it": "them", "its": "their", "box": "boxes", "a": ""}
+PLURAL |= {"does": "do", "starts": "start", "ends": "end"}
 
 GIVEN = ("noun", "set", "n", "k", "l", "m")  # parts that the rules of quantities use
 
@@ -314,7 +316,8 @@ class Voice:
         usual = USUAL[self.kind][where] * USUAL_SHARE**conditions
         lowest = min(max(1, math.floor(usual * 0.6)), LARGEST_NUMBER)
         number = self.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), LARGEST_NUMBER))
-        return min(number + (self.rng.random() < 0.2), LARGEST_NUMBER)
+        more = self.rng.choices((0, 1, 2, 3), MORE)[0]
+        return min(number + more, LARGEST_NUMBER)
 
 
 def _is_implied(part: Phrase, other: Phrase) -> bool:
