@@ -144,6 +144,11 @@ def test_base_forms(verb: str, expected: str) -> None:
         ("a unit", "a unit"),
         ("a 8", "an 8"),
         ("a 11", "an 11"),
+        ("a 18", "an 18"),
+        ("a 12", "a 12"),
+        ("a Audi", "an Audi"),
+        ("a Übercar", "an Übercar"),
+        ("a Honda", "a Honda"),
         ("a cat and a owl", "a cat and an owl"),
     ],
 )

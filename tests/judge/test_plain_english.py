@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veriscene
-from veriscene.data.reader import END, Reading, has_negative_number
+from veriscene.data.reader import END, Reading, has_negative_number, large_numbers, split_words
 from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
@@ -34,7 +34,7 @@ MEANINGS = {
     ),
 }
 NOT_ABOUT_A_SCENE = ["hello", "what is the weather like tomorrow?", "asdf jkl qwer", "Guten Morgen, wie geht es dir?"]
-NEGATIVE = ["There are -1 black items.", "There is a box with −2 yellow items."]
+NEGATIVE = ["There are -1 black items.", "There is a box with −2 yellow items.", "There are minus two circles."]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,29 @@ def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes
         verdict = best(text, scene)
         assert not verdict.understood and verdict.verdict is None
         assert json.loads(json.dumps(verdict.to_json()))["verdict"] is None
+
+
+@pytest.mark.parametrize("word", ["13", "16", "sixteen", "twenty", "thirty", "99999999999999999999999"])
+def test_a_large_number_is_read_as_itself_or_not_at_all(word: str, best: Judge, scenes: list[Scene]) -> None:
+    for text in (f"There are {word} items.", f"At least {word} items are in the picture."):
+        for verdict in map(checked, best([(text, scene) for scene in scenes])):
+            assert verdict.verdict in (None, False)  # no scene has so many items in this test
+    assert large_numbers(split_words("more than 16 percent")) == set() == large_numbers(split_words("12 or ten"))
+    assert large_numbers(split_words("sixteen or 17")) == {16, 17}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("'There is a black circle.'", "There is a black circle."),
+        ("**There is a black circle**", "There is a black circle"),
+        ("There are 2-3 circles in the left box.", "There are 2 to 3 circles in the left box."),
+        ("The left box has <3 circles.", "The left box has fewer than 3 circles."),
+        ("The left box has ≥2 circles.", "The left box has at least 2 circles."),
+    ],
+)
+def test_signs_are_read_as_words(text: str, plain: str, best: Judge, scenes: list[Scene]) -> None:
+    assert best(text, scenes[0]).reading == best(plain, scenes[0]).reading is not None
 
 
 @pytest.mark.parametrize("text", ["There are 2-3 circles.", "There are three blocks -2 of them black.", "2 - 2 - 1"])

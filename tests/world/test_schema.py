@@ -17,7 +17,7 @@ from some_worlds import NLVR, ODD, SHELF, WORLDS, scenes_of
 from veriscene.errors import InputError
 from veriscene.world.random_scenes import random_scene
 from veriscene.world.scene import Item, Side
-from veriscene.world.schema import World
+from veriscene.world.schema import Attribute, World
 from veriscene.world.world_file import to_toml, to_tree, world_of
 
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
@@ -108,6 +108,15 @@ def test_an_undeclared_field_is_named() -> None:
 def test_whatever_is_no_scene_is_an_input_error(world: World, value: object) -> None:
     with contextlib.suppress(InputError):
         world.parse(value)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "said"),
+    [("€", 17, "17€"), ("kg", 2.5, "2.5kg"), ("years", 28, "28 years"), ("years", 1, "1 year")],
+)
+def test_a_unit_that_is_a_word_stands_apart(unit: str, value: float, said: str) -> None:
+    attribute = Attribute("age", "numeric", "age", ("age",), low=0, high=90, unit=unit)
+    assert attribute.say(value) == said
 
 
 @each_world

@@ -22,11 +22,12 @@ from safetensors import SafetensorError, safe_open
 
 from veriscene import files, worlds
 from veriscene.english.reading import reading_of
+from veriscene.english.words import NUMBERS
 from veriscene.errors import InputError, first_line
 from veriscene.language.expression import compares_itself
 from veriscene.language.language import Language
 from veriscene.language.program import Program
-from veriscene.language.tokens import arity, program_of
+from veriscene.language.tokens import VALUE, arity, program_of
 from veriscene.world.world_file import world_of
 
 Array = NDArray[Any]
@@ -46,19 +47,42 @@ SURE_DIALECT = 0.9
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
 # Not a range (2-3), nor a dash: "three blocks -2 of them black".
 _NEGATIVE = re.compile(
-    r"(?:^|\(|\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\s)\s*[-−–]\d",
+    r"(?:^|\(|\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\s)"
+    rf"\s*(?:[-−–]\d|minus (?:\d|(?:{'|'.join(NUMBERS)})\b))",
     re.IGNORECASE,
 )
+# What signs stand for. Three numbers in a row, 2-2-1, are a list and no range.
+_RANGE = re.compile(r"(?<![\d.–-])(\d+)[–-](\d+)(?![\d.–-])")
+_SIGNS = {"<=": "at most", "≤": "at most", ">=": "at least", "≥": "at least", "<": "fewer than", ">": "more than"}
+_SIGN = re.compile(r"(<=|>=|[<>≤≥])(?=\d)")
+_QUOTED = re.compile(r"\s*(['*`_]{1,2})(?=\w)(.*)(?<=[\w.?!])\1\s*", re.DOTALL)
+# Larger numbers are rare where readers learn, and a few look like small ones: "sixteen" and "six".
+LARGEST_USUAL_NUMBER = 12
+_TENS = dict(zip(("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), range(30, 100, 10), strict=True))
+_LARGE = {word: number for number, word in enumerate(NUMBERS) if number > LARGEST_USUAL_NUMBER}
+_LARGE |= _TENS | {"hundred": 100, "thousand": 1000, "million": 1000000}
 
 
 def has_negative_number(text: str) -> bool:
-    """Returns whether a statement has a negative number in digits."""
+    """Returns whether a statement has a negative number."""
     return _NEGATIVE.search(text) is not None
 
 
+def large_numbers(words: Sequence[str]) -> set[int]:
+    """Returns the numbers above twelve among the words of a statement; none if they are percentages."""
+    if {"%", "percent", "cent"} & set(words):
+        return set()
+    found = (_LARGE.get(word, int(word[:9]) if word.isdecimal() and word.isascii() else 0) for word in words)
+    return {number for number in found if number > LARGEST_USUAL_NUMBER}
+
+
 def split_words(text: str) -> list[str]:
-    """Returns the words, numbers and signs of a statement, in lower case."""
-    return _WORD.findall(text.lower().replace("’", "'"))
+    """Returns the words, numbers and signs of a statement, in lower case. Some signs become words: "2-3" and "<3"."""
+    text = text.lower().replace("’", "'")
+    if quoted := _QUOTED.fullmatch(text):
+        text = quoted[2]
+    text = _SIGN.sub(lambda found: f" {_SIGNS[found[1]]} ", _RANGE.sub(r"\1 to \2", text))
+    return _WORD.findall(text)
 
 
 @dataclass(frozen=True)
@@ -207,17 +231,25 @@ class ProgramReader:
         numbers, certainty, first = self.write(*self.numbered(split), is_brief)
         is_brief &= is_surely_dialect(first)
         dialect, outside = (np.exp(first[:, SPECIAL_TOKENS.index(style)]).tolist() for style in (DIALECT, OUTSIDE))
+        rows, is_short = numbers.tolist(), is_brief.tolist()
         readings = [
             Reading(self._program(row), *rest)
-            for row, *rest in zip(
-                numbers.tolist(), certainty.tolist(), dialect, outside, is_brief.tolist(), strict=True
-            )
+            for row, *rest in zip(rows, certainty.tolist(), dialect, outside, is_short, strict=True)
         ]
+        for at, words in enumerate(split):
+            said = large_numbers(words)
+            if said and not is_short[at] and not said <= self._numbers_in(rows[at]):
+                readings[at] = NOT_UNDERSTOOD
         if self.language.has_signs:
             return readings
         # Taught no negative numbers, it would take -1 for 1.
         pairs = zip(statements, readings, strict=True)
         return [NOT_UNDERSTOOD if has_negative_number(text) else reading for text, reading in pairs]
+
+    def _numbers_in(self, row: list[int]) -> set[int]:
+        """The whole numbers in a program."""
+        written = (self.tokens[token].removeprefix(VALUE) for token in row)
+        return {int(text) for text in written if text.isdecimal()}
 
     def _program(self, numbers: list[int]) -> Program | None:
         if END not in numbers:

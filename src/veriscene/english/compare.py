@@ -135,9 +135,11 @@ def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
     if number == int(number) and 0 < number < 13 and not attribute.unit:
         amount = say.number(int(number))
     if attribute.unit:
-        plural = UNITS.get(attribute.unit, attribute.unit)
-        options = [f"{amount} {attribute.unit}", f"{amount}{attribute.unit}", amount]
-        options += [f"{amount} {plural if number != 1 else plural.removesuffix('s')}"] * (plural != attribute.unit) * 2
+        unit, plural = attribute.unit, UNITS.get(attribute.unit, attribute.unit)
+        spelled = f"{amount} {plural if number != 1 else plural.removesuffix('s')}"
+        is_word = unit == plural and len(unit) > 2  # nobody writes "28years"
+        options = [amount, spelled] if is_word else [f"{amount} {unit}", f"{amount}{unit}", amount]
+        options += [spelled] * (plural != unit) * 2
         amount = say.pick(*options)
     words, test = say.pick(
         (f"(more than|over) {amount}", ">"), (f"(less than|under) {amount}", "<"),

@@ -160,4 +160,14 @@ def stated(say: Speaker) -> Sentence | None:
     return Sentence(text, where.bind(found.test)) if text else None
 
 
+def stated_plainly(say: Speaker) -> Sentence | None:
+    """Says how many items of a kind there are somewhere, as people do first: "the left box has two circles"."""
+    where = say.scene()
+    if say.world.boxes[1] > 1 and say.chance(0.55):
+        where = this_box(say) if say.chance(0.75) else say.quantified()
+    found = counts.how_many(say, where, high=3)
+    text = None if found.is_negative and where.is_negative else tell(say, where, found)
+    return Sentence(text, where.bind(found.test)) if text else None
+
+
 RULES = ((60.0, stated),)

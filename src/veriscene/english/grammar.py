@@ -13,7 +13,7 @@ from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
 from veriscene.language.program import Statement
 
-VERSION = 9  # of the grammar; results say which one they were made with
+VERSION = 10  # of the grammar; results say which one they were made with
 
 Rule = Callable[[Speaker], Sentence | None]
 

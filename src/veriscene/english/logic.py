@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from veriscene.english import meaning as mean
+from veriscene.english.contents import stated_plainly
 from veriscene.english.meaning import Unfit
 from veriscene.english.parts import draws, rules_of
 from veriscene.english.pattern import is_negative, negated, statement
@@ -20,12 +21,14 @@ _JOINED = re.compile(r"[,;:^]|\b(and|but|while|whereas)\b")  # a negated verb wo
 
 def combined(say: Speaker, draw: Draw) -> Sentence | None:
     """Returns a drawn sentence, several of them joined, a negated one, or one of this file's rules."""
-    how = say.weighted((85, "one"), (4, "parts"), (7, "joined"), (4, "negated"))
+    how = say.weighted((78, "one"), (4, "parts"), (13, "joined"), (4, "negated"), (1, "affirmed"))
     if how == "parts":
         return say.weighted(*RULES)(say)
     if how == "joined":
         return _joined(say, draw)
     sentence = draw(say)
+    if sentence is not None and how == "affirmed":
+        return Sentence(f"{_TABLES['not_false'].say(say)} {statement(say.expand(sentence.text))}", sentence.meaning)
     return _negated(say, sentence) if sentence is not None and how == "negated" else sentence
 
 
@@ -60,8 +63,8 @@ _MEANINGS: dict[str, Callable[[str, str], str]] = {
 
 
 def _joined(say: Speaker, draw: Draw) -> Sentence | None:
-    """Joins two sentences, or three by "and" or "or"."""
-    first, second = _clause(say, draw), _clause(say, draw)
+    """Joins two sentences, or three by "and" or "or". More than half of them are plain."""
+    first, second = (_clause(say, stated_plainly if say.chance(0.55) else draw) for _ in range(2))
     if first is None or second is None or first.meaning == second.meaning:
         return None
     if say.chance(0.05) and (third := _clause(say, draw)) is not None:

@@ -169,4 +169,7 @@ def note(text: str, having: str = "with") -> str:
 
 def with_articles(text: str) -> str:
     """Returns the text with `a` turned into `an` before vowels."""
-    return re.sub(r"\b([aA]) (?=[aei]|o(?!ne\b)|u(?!ni)|8|11\b)", r"\1n ", text)
+    return _BEFORE_VOWEL.sub(r"\1n ", text)
+
+
+_BEFORE_VOWEL = re.compile(r"\b([aA]) (?=(?i:[aeiáàâäéèêëíìîïóòôöúùûü]|o(?!ne\b)|u(?!ni))|8|1[18]\b)")

@@ -318,7 +318,9 @@ class _Describer:
         match node:
             case Call(function, (inner,)) if function.name == "not" and not isinstance(inner, Logic):
                 found = self.said(inner)
-                return found and (found[0], f"not {found[1]}")
+                if found is None or not found[1].startswith("not "):
+                    return found and (found[0], f"not {found[1]}")
+                return found[0], found[1].removeprefix("not ")  # of a value that is said as "not on offer"
             case Logic(word, parts):
                 clauses = [clause for each in parts if (clause := self.said(each))]
                 if len(clauses) < len(parts) or any(clause[0] != clauses[0][0] for clause in clauses):

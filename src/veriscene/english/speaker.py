@@ -22,6 +22,7 @@ from veriscene.world.schema import Attribute, Choice
 
 T = TypeVar("T")
 _TABLES = tables(__name__)
+USUAL, LARGE = 6, 30  # numbers of items: up to which they are frequent, and up to which they occur at all
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,9 @@ class Speaker:
 
     def small(self, low: int = 1, high: int = 6) -> int:
         """Draws a number that counts items; small ones are more frequent."""
+        most = min(LARGE, self.world.boxes[1] * self.world.items[1])
+        if high >= USUAL and most > high and self.chance(0.06):
+            return self.rng.randint(high + 1, most)
         value = low
         while value < high and self.chance(0.62):
             value += 1

@@ -132,8 +132,12 @@ class Attribute:
         return extent[0] if extent else self.rank[value]
 
     def say(self, value: Value) -> str:
-        """Returns the value in words, for descriptions."""
-        return f"{value:g}{self.unit}" if not isinstance(value, str) else self.by_name[value].word
+        """Returns the value in words, for descriptions: "17€", "28 years"."""
+        if isinstance(value, str):
+            return self.by_name[value].word
+        is_word = len(self.unit) > 2 and self.unit.isalpha()
+        unit = self.unit.removesuffix("s") if is_word and value == 1 else self.unit
+        return f"{value:g}{' ' if is_word else ''}{unit}"
 
 
 @dataclass(frozen=True)

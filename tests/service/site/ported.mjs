@@ -12,7 +12,7 @@ const { Language, NoProgram } = await module("local/program.js");
 const { readingOf, unparse } = await module("local/describe.js");
 const { edits } = await module("local/changes.js");
 const { findFlip } = await module("local/search.js");
-const { splitWords, ngramsOf, hasNegativeNumber } = await module("local/reader.js");
+const { splitWords, ngramsOf, hasNegativeNumber, largeNumbers } = await module("local/reader.js");
 const { unpack } = await module("local/weights.js");
 const { Judge, combine } = await module("local/judge.js");
 const { readBoxes } = await module("local/eyes.js");
@@ -56,6 +56,7 @@ const run = {
   },
   split: (statement, buckets) => splitWords(statement).map((word) => [word, ngramsOf(word, buckets)]),
   negative: (statement) => hasNegativeNumber(statement),
+  large: (statement) => largeNumbers(splitWords(statement)),
   program(tokens, shown) {
     const program = programOf(tokens);
     if (!program) return null;

@@ -18,7 +18,7 @@ from packed import unpacked
 from veriscene import worlds
 from veriscene.data.encoder import Input
 from veriscene.data.eyes import CHANNELS, GRID, read
-from veriscene.data.reader import Reading, has_negative_number, ngrams_of, split_words
+from veriscene.data.reader import Reading, has_negative_number, large_numbers, ngrams_of, split_words
 from veriscene.english import grammar
 from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
@@ -113,12 +113,30 @@ def test_arrays_of_questions(judge: OnnxJudge, questions: list[tuple[str, Scene]
 
 
 def test_words_of_the_reader(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
-    texts = [*STRANGE, *(text for text, _ in questions)]
+    marked = [
+        "2-3 items",
+        "4–5",
+        "2-2-1",
+        "1.5-2",
+        "<3 circles",
+        "a<=2",
+        "≥ 2",
+        "≥2",
+        "'There is.'",
+        "*two*",
+        "'tis 'so",
+    ]
+    texts = [*STRANGE, *marked, *(text for text, _ in questions)]
     found = run(judge, [["split", text, 8192] for text in texts])
     assert found == [[[word, list(ngrams_of(word, 8192))] for word in split_words(text)] for text in texts]
-    signed = ["There are -1 items.", "−2 items", "a box with (–3) items", "2-3 items", "yellow goes 2 – 2 – 1", "a - 1"]
+    signed = ["There are -1 items.", "−2 items", "a box with (–3) items", "minus two items", "has minus 3"]
+    signed += ["2-3 items", "yellow goes 2 – 2 – 1", "a - 1", "all circles minus one are blue", "minus onety"]
     assert run(judge, [["negative", text] for text in signed]) == [has_negative_number(text) for text in signed]
-    assert [has_negative_number(text) for text in signed] == [True] * 3 + [False] * 3
+    assert [has_negative_number(text) for text in signed] == [True] * 5 + [False] * 5
+    large = ["16 items", "sixteen or ninety", "20 percent", "twelve", "9999999999999999999999 squares", "13th", "1999"]
+    assert [set(found) for found in run(judge, [["large", text] for text in large])] == [
+        large_numbers(split_words(text)) for text in large
+    ]
 
 
 def test_execution_and_readings(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:

@@ -164,7 +164,9 @@ function readAttribute(name, table) {
   const { kind, field, words, values = {}, range = [0, 0], step = 0, unit = "", draw = "", noun = false } = table;
   const choices = Object.entries(values).map(([key, table]) => ({ name: key, ...table, word: table.words[0] }));
   const byName = new Map(choices.map((choice) => [choice.name, choice]));
-  const say = (value) => (kind === "numeric" ? `${value}${unit}` : byName.get(value).word);
+  const isWord = /^\p{L}{3,}$/u.test(unit);
+  const measured = (value) => `${value}${isWord ? " " : ""}${isWord && value === 1 ? unit.replace(/s$/, "") : unit}`;
+  const say = (value) => (kind === "numeric" ? measured(value) : byName.get(value).word);
   const [low, high] = range;
   return { name, kind, field, word: words[0], choices, low, high, step, unit, draw, isNoun: noun, say, key: null };
 }

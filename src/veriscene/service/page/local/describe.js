@@ -64,14 +64,17 @@ const WALLS = {
 const [OTHER, ORDERED, VALUE, PLACE] = [0, 1, 2, 3]; // ranks of adjectives: "other large blue topmost items"
 const ADJECTIVE = /^(not (a )?|a )\S+$/; // a phrase that follows a noun as "that is …" only
 const REACHING = / (where|that) | a .* a /; // in a phrase: what follows could be said of a noun in it
-const NUMBERS =
-  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(" ");
+export const NUMBERS =
+  (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen " +
+    "seventeen eighteen nineteen twenty"
+  ).split(" ");
 export const ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
 
 /** A program in plain words. */
 export function readingOf({ language, tree }) {
   const text = new Describer(language.world).truth(tree);
-  return text.replace(/\b([aA]) (?=[aei]|o(?!ne\b)|u(?!ni)|8|11\b)/g, "$1n ");
+  return text.replace(/\b([aA]) (?=[aeiAEIáàâäéèêëíìîïóòôöúùûüÁÀÂÄÉÈÊËÍÌÎÏÓÒÔÖÚÙÛÜ]|[oO](?!ne\b)|[uU](?!ni)|8|1[18]\b)/g, "$1n ");
 }
 
 const isCall = (node, ...names) => node?.kind === "call" && names.includes(node.function.name);
@@ -412,7 +415,7 @@ class Describer {
     const [first, second] = parts;
     if (isCall(node, "not") && first.kind !== "logic") {
       const found = this.said(first);
-      return found && [found[0], `not ${found[1]}`];
+      return found && [found[0], found[1].startsWith("not ") ? found[1].slice(4) : `not ${found[1]}`];
     }
     if (kind === "logic") {
       const clauses = parts.map((each) => this.said(each));

@@ -2,6 +2,7 @@
 // data/reader.py and judge/onnx_judge.py.
 
 import { LETTER, SPACES } from "./encoding.js";
+import { NUMBERS } from "./describe.js";
 import { NoProgram, arity } from "./program.js";
 
 const START = 1;
@@ -11,17 +12,45 @@ const SPECIAL = 6; // tokens that are no part of a program
 const UNKNOWN = 1; // of words; 0 is padding
 const MAX_NGRAMS = 20;
 const CACHED = 512; // readings of the most recent statements
+const NOT_UNDERSTOOD = { program: null, certainty: 0, dialect: 0, outside: 1 };
 const WORD = new RegExp(
   `${LETTER}+(?:'${LETTER}+)?|\\p{Nd}+(?:\\.\\p{Nd}+)?|[^\\p{L}\\p{N}_${SPACES}]`,
   "gu",
 );
 
-/** The words, numbers and signs of a statement, in lower case. */
-export const splitWords = (text) => text.toLowerCase().replaceAll("’", "'").match(WORD) ?? [];
+const RANGE = /(?<![\p{Nd}.–-])(\p{Nd}+)[–-](\p{Nd}+)(?![\p{Nd}.–-])/gu;
+const SIGNS = { "<=": "at most", "≤": "at most", ">=": "at least", "≥": "at least", "<": "fewer than", ">": "more than" };
+const SIGN = /(<=|>=|[<>≤≥])(?=\p{Nd})/gu;
+const QUOTED = /^\s*(['*`_]{1,2})(?=[\p{L}\p{N}_])(.*)(?<=[\p{L}\p{N}_.?!])\1\s*$/su;
 
-/** Whether a statement has a negative number in digits. */
+/** The words, numbers and signs of a statement, in lower case. Some signs become words: "2-3" and "<3". */
+export function splitWords(statement) {
+  let text = statement.toLowerCase().replaceAll("’", "'");
+  text = QUOTED.exec(text)?.[2] ?? text;
+  return text.replace(RANGE, "$1 to $2").replace(SIGN, (sign) => ` ${SIGNS[sign]} `).match(WORD) ?? [];
+}
+
+/** Whether a statement has a negative number. */
 export const hasNegativeNumber = (text) => NEGATIVE.test(text);
-const NEGATIVE = /(?:^|\(|\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\s)\s*[-−–]\p{Nd}/iu;
+const NEGATIVE = new RegExp(
+  "(?:^|\\(|\\b(?:is|are|has|have|with|holds?|contains?|only|just|than|least|most|exactly|of|to|by|equals?)\\s)" +
+    `\\s*(?:[-−–]\\p{Nd}|minus (?:\\p{Nd}|(?:${NUMBERS.join("|")})\\b))`,
+  "iu",
+);
+
+const LARGEST_USUAL_NUMBER = 12;
+const LARGE = new Map([
+  ...NUMBERS.map((word, number) => [word, number]),
+  ...["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"].map((word, at) => [word, 30 + 10 * at]),
+  ...[["hundred", 100], ["thousand", 1000], ["million", 1000000]],
+]);
+
+/** The numbers above twelve among the words of a statement; none if they are percentages. */
+export function largeNumbers(words) {
+  if (words.some((word) => ["%", "percent", "cent"].includes(word))) return [];
+  const numbers = words.map((word) => LARGE.get(word) ?? (/^[0-9]+$/.test(word) ? Number(word.slice(0, 9)) : 0));
+  return numbers.filter((number) => number > LARGEST_USUAL_NUMBER);
+}
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
@@ -71,12 +100,14 @@ export class Reader {
 
   async #read(statement) {
     // Taught no negative numbers, which this world does not have, it would take -1 for 1.
-    if (hasNegativeNumber(statement)) return { program: null, certainty: 0, dialect: 0, outside: 1 };
+    if (hasNegativeNumber(statement)) return NOT_UNDERSTOOD;
     const words = splitWords(statement).slice(0, this.config.max_words);
     const { tokens, certainty, first } = await this.write(words);
     let program = null;
+    const told = tokens.slice(1, -1).map((each) => this.tokens[each]);
+    // Larger numbers are rare where readers learn, and some look like small ones: "sixteen" and "six".
+    if (!largeNumbers(words).every((number) => told.includes(`value ${number}`))) return NOT_UNDERSTOOD;
     try {
-      const told = tokens.slice(1, -1).map((each) => this.tokens[each]);
       if (tokens.at(-1) === END) program = this.language.program(told);
     } catch (error) {
       if (!(error instanceof NoProgram)) throw error;
