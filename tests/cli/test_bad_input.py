@@ -61,6 +61,7 @@ BAD_INPUT = {
     "data render corpus/dev/dev.json one.png": "corpus/dev/dev.json: ",
     "data render corpus/dev/dev.json good.csv/images": "good.csv/images",
     "data render scene.json shifted.png": "shifted.png: ",
+    "data render corpus/dev/dev.json one.bmp": "one.bmp: ",
     "data render corpus/dev/dev.json out --permutations 7": "7",
     "data decode shifted.png": "shifted.png: ",
     "data decode scene.json": "scene.json: ",

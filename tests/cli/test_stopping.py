@@ -99,20 +99,24 @@ try:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(30)
 except KeyboardInterrupt as error:
-    raise ImportError("initialization failed") from error
+    raise {error}("initialization failed") from error
 """
 
 
 @pytest.mark.parametrize(
-    ("library", "command", "lines"),
-    [("onnxruntime", ["export", "model", "model.onnx"], 1), ("uvicorn", ["serve", "model", "--port", "0"], 0)],
+    ("library", "command", "lines", "error"),
+    [
+        ("onnxruntime", ["export", "model", "model.onnx"], 1, "ImportError"),
+        ("uvicorn", ["serve", "model", "--port", "0"], 0, "ImportError"),
+        ("uvicorn", ["serve", "model", "--port", "0"], 0, "RecursionError"),
+    ],
 )
 def test_control_c_while_libraries_are_loaded_is_silent(
-    library: str, command: list[str], lines: int, place: Path, tmp_path: Path
+    library: str, command: list[str], lines: int, error: str, place: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("uvicorn")
-    (tmp_path / f"{library}.py").write_text(INTERRUPTED_IMPORT)
+    (tmp_path / f"{library}.py").write_text(INTERRUPTED_IMPORT.replace("{error}", error))
     (tmp_path / "model").symlink_to(place / "model")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run([*VERISCENE, *command], cwd=tmp_path, env=environment, capture_output=True, timeout=120)

@@ -173,7 +173,7 @@ def test_a_pickled_onnx_judge_does_not_depend_on_the_working_directory(monkeypat
     [
         ((None,), None),
         ((3,), None),
-        (({},), None),
+        (({},), "statement"),
         (((STATEMENT, 3),), "structured_rep"),
         ((None, None), None),
         (("There is a box.",), "structured_rep"),
@@ -230,6 +230,20 @@ def test_scenes_of_arrays_are_read_as_those_of_lists(judge: Judge) -> None:
     for shown in (boxes, list(boxes)):
         assert Question.of(STATEMENT, shown, WORLD) == Question(STATEMENT, SCENE)
         assert_same(judge(STATEMENT, shown), judge(STATEMENT, SCENE))
+
+
+def test_a_question_by_name_is_that_of_a_pair(judge: Judge) -> None:
+    verdict = judge(STATEMENT, SCENE)
+    for scene in (SCENE, WORLD.to_json_scene(SCENE)):
+        assert_same(judge({"statement": STATEMENT, "scene": scene}), verdict)
+    first, second = judge([{"statement": STATEMENT}, {"statement": STATEMENT, "scene": SCENE}])
+    assert isinstance(first, InputError)
+    assert_same(second, verdict)
+
+
+def test_a_statement_with_too_much_is_one_malformed_question(judge: Judge) -> None:
+    with pytest.raises(InputError):
+        judge((STATEMENT, SCENE, "more"))
 
 
 def test_two_questions_are_not_a_pair(judge: Judge) -> None:

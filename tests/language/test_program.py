@@ -272,3 +272,11 @@ def test_names_that_are_no_identifiers_or_taken() -> None:
         "count_.exist != two_words and count(all_items) == 1",
     ):
         assert language.parse(text).holds(scene), text
+
+
+def test_boxes_as_in_files_are_judged_as_the_scene_that_they_describe() -> None:
+    program = parse("count(all_boxes[0]) == 1")
+    boxes = [[{"x_loc": 40, "y_loc": 80, "size": 20, "type": "square", "color": "Black"}] for _ in range(3)]
+    assert program.holds(boxes) and program.holds(worlds.get().parse(boxes))
+    with pytest.raises(InputError):
+        program.holds(boxes[:1])

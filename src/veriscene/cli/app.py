@@ -85,7 +85,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Returns whether Ctrl-C is the reason: a library that is being imported then may raise ImportError instead."""
+    """Returns whether Ctrl-C is the reason: a library that is being imported then may raise something else instead."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -108,16 +108,14 @@ def run() -> None:
                 sys.stdout.flush()
     except output.ReaderGone:
         sys.exit(0)
-    except (InputError, OSError, ImportError) as error:  # OSError: a full disk, a folder without permission
+    except Exception as error:
         if _was_interrupted(error):
             sys.exit(output.INTERRUPTED)
         if isinstance(error, ModuleNotFoundError):
             error = missing_package(error)
-        elif isinstance(error, ImportError):
-            raise
-        output.fail(message(error))
-    except RuntimeError as error:
-        if not output.is_lost_connection(error):
+        if isinstance(error, (InputError, OSError)):  # OSError: a full disk, a folder without permission
+            output.fail(message(error))
+        if not (isinstance(error, RuntimeError) and output.is_lost_connection(error)):
             raise
         output.fail(output.lost_connection())
     except KeyboardInterrupt:

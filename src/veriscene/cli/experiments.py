@@ -63,7 +63,7 @@ def reproduce(
     work.check(todo)
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for own, row in unfinished.items():
-        output.say(f"{row.name}: {work.command(row)}")
+        output.say(f"{row.name}: {work.command(row, here=dry_run)}")
         if dry_run and (known := time_of_a_seed(own)):
             output.say(f"{row.name}: {known}")
     what = f"{counted(len(unfinished), 'row')} to train, {counted(work.seeds_left(todo), 'seed')}"

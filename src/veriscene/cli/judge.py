@@ -306,6 +306,11 @@ def judge(
         done = judge_missing(bulk, own, workers=count, progress=progress)
     if as_json:
         print(json.dumps(done))
+    if not bulk.parts:
+        raise InputError("holds no questions", where=questions)
+    if done["malformed"] == done["questions"] > 0:
+        raise InputError("all questions are malformed", where=questions, allowed=f"the answers in {out} say why")
+    if as_json:
         return
     shares = ", ".join(f"{done[name]:,} {name.replace('_', ' ')}" for name in ("true", "not_understood", "malformed"))
     print(f"judged {counted(done['questions'], 'question')} in {done['seconds']:.1f} s: {shares}")
@@ -377,6 +382,7 @@ def export(
         from veriscene.judge import checkpoint as checkpoints
         from veriscene.judge.export import export as write_onnx
         from veriscene.judge.export import export_beside, is_reader, weights_file
+        from veriscene.judge.folders import READER, find
     except ModuleNotFoundError as error:
         raise missing_package(error, "onnx") from None
 
@@ -387,6 +393,10 @@ def export(
         what = "is a reader, not a checkpoint" if is_reader(path) else "is a file of weights, not a checkpoint's folder"
         raise InputError(what, where=model, allowed="without OUT, a reader's graphs are written beside its weights")
     write_onnx(checkpoints.load(model), out, say=output.say)
+    if (find(model) / READER).exists():
+        output.say(
+            f"{out} has only the network of {model}, not its reader of plain English; without OUT, both are exported"
+        )
     print(out)
 
 

@@ -46,7 +46,8 @@ def find(name_or_folder: str | Path) -> Path:
     if not folder.is_dir():
         if is_repository(name_or_folder):
             return find(download(str(name_or_folder), DOWNLOADED))
-        known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
+        names = sorted({*shipped, *shipped_readers()})
+        known = f"one of {', '.join(names)}, or " if names else ""
         raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
     folder = best_run(folder)
     if not (folder / CONFIG).exists():

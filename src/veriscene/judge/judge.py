@@ -55,7 +55,7 @@ MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene'
 MIN_LIKENESS = 0.75  # of a word that is offered in place of an unknown one
 
 Shown = Scene | list[Any] | Pixels  # a scene, its boxes as in the world's files, or a picture (height, width, RGB)
-AnyQuestion = Question | Example | tuple[str, Shown]
+AnyQuestion = Question | Example | tuple[str, Shown] | Mapping[str, Any]
 Answer = Verdict | InputError  # to one question of several: InputError if that one is malformed
 
 
@@ -108,7 +108,7 @@ class Judge(HubMixin, ABC):
             question = Question.of(statement, scene, self.world)
         elif isinstance(statement, Iterator):
             return self.stream(statement)
-        elif isinstance(statement, Sequence) and not (isinstance(statement, tuple) and _is_pair(statement)):
+        elif isinstance(statement, Sequence) and not (isinstance(statement, tuple) and _is_one(statement)):
             return list(self.stream(cast(Sequence[AnyQuestion], statement)))
         else:
             question = self._question(statement)
@@ -205,8 +205,10 @@ class Judge(HubMixin, ABC):
             return question
         if isinstance(question, Example):
             return Question.about(question, self.world)
+        if isinstance(question, Mapping):
+            return Question.from_json(question, self.world)
         if not _is_pair(question):
-            allowed = "give a Question or a pair (statement, scene)"
+            allowed = "give a Question, a pair (statement, scene), or both by name"
             raise InputError(f"not a question: {question!r:.60}", allowed=allowed)
         return Question.of(*question, self.world)
 
@@ -446,6 +448,11 @@ def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         return False
     return not isinstance(value[0], Question | Example | Sequence) or isinstance(value[0], str)
+
+
+def _is_one(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple is one question and not several: a pair, or a statement with too much."""
+    return _is_pair(value) or (len(value) > 2 and isinstance(value[0], str))
 
 
 def _sigmoid(logits: Array) -> Array:

@@ -101,7 +101,7 @@ class Question:
         scene = record.get("scene", record.get(world.scene_field))
         if "image" not in record:
             _check_statement(statement)  # so that errors come in the order of the arguments
-            return cls(statement, world.parse(scene))
+            return cls(statement, scene if isinstance(scene, Scene) else world.parse(scene))
         if scene is not None:
             raise InputError("a question has a scene and an image", allowed="give one of them")
         return cls(statement, picture=parse_image(record["image"], world))

@@ -99,17 +99,19 @@ class Reproduction:
         """Tells whether all seeds of the row are trained and judged on dev."""
         return seeds.is_summarised(self.own(row), row.seeds)
 
-    def command(self, row: Row) -> str:
-        """Writes the command that trains the row: as it was started, or else as it would be started now."""
+    def command(self, row: Row, *, here: bool = False) -> str:
+        """Writes the command that trains the row: as it was started, or else as it would be started now. `here`: with
+        the paths of this machine."""
         spec, count = None, row.seeds
         if seeds.is_folder_of_seeds(self.own(row)):
             record = seeds.read(self.own(row))
             spec, count = record.spec, len(record.seeds)
         spec, before = spec or self.spec(row), self._initial(row)
-        options = ["--seeds", str(count), *(["--init", before.folder] if before else [])]
-        options += [part for path in spec.programs for part in ("--teacher", path.name)]
+        initial = None if before is None else str(self.own(before)) if here else before.folder
+        options = ["--seeds", str(count), *(["--init", initial] if initial else [])]
+        options += [part for path in spec.programs for part in ("--teacher", str(path) if here else path.name)]
         changes = changes_with_effect(row.preset, spec.config, taught=spec.is_taught)
-        return train_command(row.preset, changes, data="NLVR", options=options)
+        return train_command(row.preset, changes, data=str(self.data) if here else "NLVR", options=options)
 
     # ---------------------------------------------------------------- checks
 

@@ -48,15 +48,15 @@ class Program:
     def __reduce__(self) -> tuple[type[Program], tuple[Expression, Language]]:
         return Program, (self.expression, self.language)  # Closures cannot be pickled.
 
-    def holds(self, scene: Scene) -> bool:
-        """Returns whether the statement is true of the scene.
+    def holds(self, scene: Scene | list[Any]) -> bool:
+        """Returns whether the statement is true of the scene, or of its boxes as in the world's files.
 
         If a presupposition fails, the statement is false, and so is its negation: `unique` of no or several members,
         an index past the end, the minimum of an empty set, a remainder by zero. Raises InputError if evaluation takes
         too many steps.
         """
         try:
-            return self._run(scene)
+            return self._run(scene if isinstance(scene, Scene) else self.language.world.parse(scene))
         except Undefined:
             return False
 

@@ -63,7 +63,11 @@ def get(name_or_path: str | Path | World | None = None) -> World:
 def of_corpus(path: str | Path) -> World:
     """Returns the world of a corpus: world.toml in its folder or beside its file, the world whose format the file's
     first line has, else the default world."""
-    path = Path(path)
+    return _stated(Path(path)) or get()
+
+
+def _stated(path: Path) -> World | None:
+    """The world that a corpus says it is about."""
     for folder in (path, path.parent, path.parent.parent):
         if (folder / FILE).is_file():
             return read_world(folder / FILE)
@@ -72,7 +76,7 @@ def of_corpus(path: str | Path) -> World:
         is_own = ability(world, "is_own_record")
         if record is not None and is_own is not None and is_own(record):
             return world
-    return get()
+    return None
 
 
 def _first_record(path: Path) -> Mapping[str, Any] | None:
@@ -95,8 +99,11 @@ def of_example(example: Example) -> World:
 
 def read(path: str | Path, world: str | Path | World | None = None, progress: Progress = silent) -> list[Example]:
     """Returns all examples of a file, in file order; raises InputError with the first problem. The world is that of
-    the file's corpus (`of_corpus`) unless another one is given."""
-    found = of_corpus(path) if world is None else get(world)
+    the file's corpus (`of_corpus`) unless it is given; one of another name than the corpus states is an error."""
+    stated = _stated(Path(path))
+    found = stated or get() if world is None else get(world)
+    if stated is not None and stated.name != found.name:
+        raise InputError(f"is about the world {stated.name}", where=path, allowed=f"expected here: {found.name}")
     return examples.read(path, found, progress, records(found))
 
 

@@ -43,8 +43,10 @@ Words = NDArray[np.uint32]  # one RGBA pixel per element, which makes a row of a
 Kind = tuple[Shape, Size, Color]
 
 
-def pixels(scene: Scene) -> Pixels:
-    """Returns the picture of a scene, (100, 400, 4) RGBA: three boxes on light grey with grey strips between them."""
+def pixels(scene: Scene | list[Any]) -> Pixels:
+    """Returns the picture of a scene, or of its boxes as in NLVR's files, (100, 400, 4) RGBA: three boxes on light grey
+    with grey strips between them."""
+    scene = scene if isinstance(scene, Scene) else WORLD.parse(scene)
     WORLD.check(scene)
     picture = np.empty((BOX_EXTENT, WIDTH), np.uint32)
     picture[:] = _grey(STRIP)
