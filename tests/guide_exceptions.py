@@ -62,7 +62,7 @@ LEFT_OUT = {
     **dict.fromkeys([f"veriscene reproduce {plan} --data nlvr" for plan in ("nmn", "imagenet")], "needs a backbone"),
     "veriscene train-reader shelf.safetensors --world shelf.toml --dim 192 --layers 3 --epochs 6 --steps 1200"
     " --statements 60000 --seed 1": "takes long; tests/lab/test_train_reader.py",
-    "veriscene train-reader cpu.safetensors --world shelf.toml --start-from best --epochs 3 --steps 300 --batch 96"
+    "veriscene train-reader cpu.safetensors --world shelf.toml --start-from best --epochs 6 --steps 300 --batch 96"
     " --statements 6000 --learning-rate 6e-4 --seed 1": "takes half an hour; tests/lab/test_train_reader.py",
     "veriscene serve shelf.safetensors": "needs that reader; docs/own-world.md serves a model below",
     "veriscene site public": "downloads; tests/service/page/test_site.py runs what it runs",
@@ -117,4 +117,5 @@ ONLY_MENTIONED = {
     "bench serve": _REPOSITORY,
     "bench quality": _REPOSITORY,
     "bench costs": _REPOSITORY,
+    "bench kernels": _REPOSITORY,
 }

@@ -51,7 +51,8 @@ def test_dependencies_and_extras_name_every_package_that_is_imported(environment
                 modules |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules.add(node.module.partition(".")[0])
-    imported = modules - sys.stdlib_module_names - {"veriscene", environment.veriscene.name}
+    with_torch = {"triton"}  # torch for CUDA brings it along; without it, torch's own kernels are used
+    imported = modules - sys.stdlib_module_names - {"veriscene", environment.veriscene.name} - with_torch
     package_of = packages_distributions()
     packages = {canonicalize_name(package_of[module][0]) for module in imported}
     declared = [Requirement(line) for line in environment.veriscene.requires or []]

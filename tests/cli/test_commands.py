@@ -18,6 +18,7 @@ from veriscene.world.examples import read_predictions, write, write_predictions
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import permuted
 
+SHELF = Path(__file__).resolve().parents[2] / "examples" / "shelf" / "shelf.toml"
 KEYS = {"probability", "verdict", "understood", "reading", "disputed", "per_box", "order", "unknown_words"}
 
 
@@ -253,3 +254,28 @@ def test_seeds_and_tables_work_together(place: Path, tmp_path: Path) -> None:
     assert table.returncode == 0, table.stderr
     assert [row["row"] for row in json.loads(table.stdout)["rows"]] == ["MaxEnt", "ImageFeat+RNN"]
     assert (tmp_path / "runs/table1.md").is_file()
+
+
+def test_judging_in_bulk_fails_if_nothing_could_be_judged(place: Path, tmp_path: Path) -> None:
+    good = (place / "corpus/dev/dev.json").read_text(encoding="utf-8").splitlines()[0]
+    bad = '{"sentence": "There is a circle."}'
+    for name, lines, status in (("bad", [bad, bad], 1), ("mixed", [bad, good], 0), ("empty", [], 1)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        done = veriscene("judge", "model", str(tmp_path / f"{name}.jsonl"), str(tmp_path / name), "--json", cwd=place)
+        assert done.returncode == status and done.stderr.count("veriscene: ") == status, done.stderr
+        assert json.loads(done.stdout)["questions"] == len(lines)
+    again = veriscene("judge", "model", str(tmp_path / "mixed.jsonl"), str(tmp_path / "mixed"), cwd=place)
+    assert again.returncode == 0  # nothing is left to do, which is no failure
+
+
+def test_a_model_is_not_asked_about_the_files_of_another_world(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "corpus", tmp_path / "corpus")
+    shutil.copyfile(SHELF, tmp_path / "corpus" / "world.toml")
+    done = veriscene("evaluate", "model", str(tmp_path / "corpus/dev/dev.json"), cwd=place)
+    assert done.returncode == 1 and "the world shelf" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_exported_file_without_the_reader_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    done = veriscene("export", "best", str(tmp_path / "best.onnx"), cwd=tmp_path)
+    assert done.returncode == 0 and "reader" in done.stderr and (tmp_path / "best.onnx").exists()

@@ -166,7 +166,12 @@ def stated_plainly(say: Speaker) -> Sentence | None:
     if say.world.boxes[1] > 1 and say.chance(0.55):
         where = this_box(say) if say.chance(0.75) else say.quantified()
     found = counts.how_many(say, where, high=3)
-    text = None if found.is_negative and where.is_negative else tell(say, where, found)
+    if found.is_negative and where.is_negative:
+        return None
+    text = tell(say, where, found)
+    if say.chance(0.6):
+        of_boxes = where.is_quantified or where.box
+        text = f"{where.subject} ~{'have' if where.plural else 'has'} {found.things}" if of_boxes else found.there
     return Sentence(text, where.bind(found.test)) if text else None
 
 

@@ -63,8 +63,9 @@ _MEANINGS: dict[str, Callable[[str, str], str]] = {
 
 
 def _joined(say: Speaker, draw: Draw) -> Sentence | None:
-    """Joins two sentences, or three by "and" or "or". More than half of them are plain."""
-    first, second = (_clause(say, stated_plainly if say.chance(0.55) else draw) for _ in range(2))
+    """Joins two sentences, or three by "and" or "or". Many are plain, as people's are."""
+    are_plain = say.chance(0.5)
+    first, second = (_clause(say, stated_plainly if are_plain or say.chance(0.3) else draw) for _ in range(2))
     if first is None or second is None or first.meaning == second.meaning:
         return None
     if say.chance(0.05) and (third := _clause(say, draw)) is not None:
