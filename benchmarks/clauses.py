@@ -2,7 +2,7 @@
 
 python benchmarks/clauses.py MODEL NLVR_FILE [--pairs 300] [--seed 3] [--json]
 
-Clauses, forms and their truths are written here, independent of the grammar. Pairs are judged on scattered scenes.
+Clauses, forms and their truths are written here; only the words for numbers are the grammar's. Pairs are judged on scattered scenes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import veriscene
+from veriscene.english.words import NUMBERS
 from veriscene.errors import InputError
 from veriscene.judge.judge import AnyQuestion, checked
 from veriscene.world.scene import Item, Scene
 
 Test = Callable[[Scene], bool]
 COLORS, SHAPES, BOXES = ("black", "blue", "yellow"), ("circle", "square", "triangle"), ("left", "middle", "right")
-NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty"
-).split()
 
 
 def clause(rng: random.Random) -> tuple[str, Test]:
@@ -44,7 +41,10 @@ def clause(rng: random.Random) -> tuple[str, Test]:
                 f"the {BOXES[at]} box contains at least {NUMBERS[number]} {color} items",
                 lambda s: sum(i["color"] == color for i in s.boxes[at].items) >= number,
             ),
-            (f"every box has a {color} item", lambda s: all(any(i["color"] == color for i in b.items) for b in s.boxes)),
+            (
+                f"every box has a {color} item",
+                lambda s: all(any(i["color"] == color for i in b.items) for b in s.boxes),
+            ),
         )
     )
 
