@@ -2,7 +2,8 @@
 
 python benchmarks/clauses.py MODEL NLVR_FILE [--pairs 300] [--seed 3] [--json]
 
-Clauses, forms and their truths are written here; only the words for numbers are the grammar's. Pairs are judged on scattered scenes.
+Clauses, forms and their truths are written here; only the words for numbers are the grammar's. Pairs are judged on
+scattered scenes.
 """
 
 from __future__ import annotations
