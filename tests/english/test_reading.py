@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from drawn import each_world, scenes, statements
 
-from some_worlds import NLVR
+from some_worlds import NLVR, SHELF
 from veriscene import worlds
 from veriscene.english.reading import reading_of
 from veriscene.language.program import Program, read_programs
@@ -209,6 +209,12 @@ BLUE, BLACK = "exist(filter_obj(b, lambda x: color(x) == blue))", "exist(filter_
 )
 def test_different_programs_have_different_readings(first: str, second: str) -> None:
     assert reading_of(LANGUAGE.parse(first)) != reading_of(LANGUAGE.parse(second))
+
+
+@pytest.mark.parametrize("test", ["not (offer(x) == offer.no)", "offer(x) != offer.no", "offer(x) == offer.yes"])
+def test_what_is_not_not_on_offer_is_on_offer(test: str) -> None:
+    program = worlds.language(SHELF).parse(f"exist(filter_obj(all_items, lambda x: {test}))")
+    assert reading_of(program) == "at least one product on offer"
 
 
 @each_world

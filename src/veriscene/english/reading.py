@@ -318,9 +318,7 @@ class _Describer:
         match node:
             case Call(function, (inner,)) if function.name == "not" and not isinstance(inner, Logic):
                 found = self.said(inner)
-                if found is None or not found[1].startswith("not "):
-                    return found and (found[0], f"not {found[1]}")
-                return found[0], found[1].removeprefix("not ")  # of a value that is said as "not on offer"
+                return found and (found[0], _denied(found[1]))
             case Logic(word, parts):
                 clauses = [clause for each in parts if (clause := self.said(each))]
                 if len(clauses) < len(parts) or any(clause[0] != clauses[0][0] for clause in clauses):
@@ -331,8 +329,8 @@ class _Describer:
                 function.name in self.attributes and one.type is Kind.ITEM
             ):
                 attribute = self.attributes[function.name]
-                word = attribute.choices[rank].word
-                return one, f"{'not ' if sign == '!=' else ''}{f'a {word}' if attribute.is_noun else word}"
+                word = f"{'a ' if attribute.is_noun else ''}{attribute.choices[rank].word}"
+                return one, word if sign == "==" else _denied(word)
             case Comparison((Call(function, (one,)), right), ("==" | "!=" as sign,)) if function.name == "box":
                 return one, f"{'not ' if sign == '!=' else ''}in {self.term(right)}"
             case Comparison((Variable(_, Kind.ITEM | Kind.BOX) as one, right), ("!=",)):
@@ -510,3 +508,8 @@ def _free(node: Expression) -> dict[str, Type]:
 
 def _number(value: float) -> str:
     return NUMBERS[int(value)] if value == int(value) and 0 <= value < len(NUMBERS) else f"{value:g}"
+
+
+def _denied(phrase: str) -> str:
+    """What is not so: "not black", and "on offer" of a value that is said as "not on offer"."""
+    return phrase.removeprefix("not ") if phrase.startswith("not ") else f"not {phrase}"

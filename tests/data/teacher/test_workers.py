@@ -88,6 +88,14 @@ def test_a_teacher_needs_no_corpus_and_its_run_resumes_exactly(
     assert {example.label for example in dev} == {True, False}
 
 
+def test_known_statements_are_not_drawn_with_other_marks() -> None:
+    settings = replace(config().teacher, statements=40, plain=0.0)
+    first = draw_statements(NLVR, settings, 1, lambda done, total: None)
+    known = [replace(each, text=each.text.upper().replace(" ", ", ")) for each in first]
+    again = draw_statements(NLVR, settings, 1, lambda done, total: None, known=known)
+    assert not {normalized(each.text) for each in first} & {normalized(each.text) for each in again}
+
+
 @pytest.mark.parametrize("world", [NLVR, SHELF], ids=lambda world: world.name)
 def test_without_a_corpus_no_text_or_program_of_dev_is_taught(world: World) -> None:
     with closing(

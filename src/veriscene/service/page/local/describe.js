@@ -415,7 +415,7 @@ class Describer {
     const [first, second] = parts;
     if (isCall(node, "not") && first.kind !== "logic") {
       const found = this.said(first);
-      return found && [found[0], found[1].startsWith("not ") ? found[1].slice(4) : `not ${found[1]}`];
+      return found && [found[0], denied(found[1])];
     }
     if (kind === "logic") {
       const clauses = parts.map((each) => this.said(each));
@@ -428,7 +428,7 @@ class Describer {
       if (tested) {
         const { word } = tested.attribute.choices[second.value];
         const noun = tested.attribute.isNoun ? `a ${word}` : word;
-        return [tested.item, `${node.words[0] === "!=" ? "not " : ""}${noun}`];
+        return [tested.item, node.words[0] === "!=" ? denied(noun) : noun];
       }
       if (["==", "!="].includes(node.words.join()) && isCall(first, "box"))
         return [first.parts[0], `${node.words[0] === "!=" ? "not " : ""}in ${this.term(second)}`];
@@ -564,3 +564,6 @@ function within(node, loosest) {
   if (node.kind === "call" && has(PRECEDENCE, node.function.name)) precedence = PRECEDENCE[node.function.name];
   return precedence >= loosest ? unparse(node) : `(${unparse(node)})`;
 }
+
+/** What is not so: "not black", and "on offer" of a value that is said as "not on offer". */
+const denied = (phrase) => (phrase.startsWith("not ") ? phrase.slice(4) : `not ${phrase}`);
